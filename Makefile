@@ -24,7 +24,7 @@ V ?= 0
 Q := $(if $(filter 0,$(V)),@)
 
 # A folder knows base/ and the public headers of folders before it.
-STAGES := $(foreach s,base reader modules functions dwarf demangle symbolize unwind stitch profile input output load regress capture,$(if $(wildcard $(s)/*.c),$(s)))
+STAGES := $(foreach s,base reader modules functions dwarf demangle symbolize unwind stitch profile input output load regress probe capture,$(if $(wildcard $(s)/*.c),$(s)))
 COMMANDS := capture resolve regress
 
 ifeq ($(origin CC),default)
@@ -101,7 +101,7 @@ $(COMMANDS:%=$(BIN)/%): $(BIN)/%: $(BUILD)/cmd/%.o $(CMD_LIB) $(ALL_LIBS)
 static-capture: $(BUILD)/static/capture
 $(BUILD)/static/capture: $(BUILD)/cmd/capture.o $(CMD_LIB) $(ALL_LIBS)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(UNSPOOL_CFLAGS) $(LDFLAGS) -static-pie -o $@ $< $(CMD_LIB) $(ALL_LIBS) -Wl,--build-id -lzstd -llzma -lz -pthread
+	$(Q)$(CC) $(UNSPOOL_CFLAGS) $(LDFLAGS) -static-pie -o $@ $< $(CMD_LIB) $(ALL_LIBS) -Wl,--build-id -lzstd -llzma -lz -lisal -liberty -lm -pthread
 .PHONY: static-capture
 
 # Unit tests: tests/STAGE/test_X.c, linked with the archives up to STAGE only.

@@ -64,6 +64,7 @@ table() {
 		test command chromium			chromium		=	=	chromium
 		test file /usr/lib/*/openblas-pthread	libopenblas0-pthread	=	=	openblas
 		test command musl-gcc			musl-tools		=	=	musl-gcc
+		test header sys/sdt.h			systemtap-sdt-dev	=	=	systemtap-sdt-devel
 		test file /usr/src/*/.config		linux-headers-$arch	-	-	kernel-devel
 		test command debootstrap		debootstrap		=	=	debootstrap
 		test command unshare			util-linux		=	=	util-linux

@@ -88,12 +88,14 @@ static int describe_events(struct recording *r, struct err *err)
 		struct perfdata_event *e = &r->file_events[i];
 
 		*e = (struct perfdata_event){.name = s->events[i].name, .attr = &s->attrs[i]};
+		if (s->events[i].is_probe) /* a pointer that only the kernel has read */
+			r->session.attrs[i].config1 = 0;
 		e->ids = session_event_ids(s, i, &e->n_ids);
 		r->facts.n_events = i + 1;
 		if (!e->ids)
 			return err_nomem(err);
 	}
-	rc = tracing_data(s->events, s->n_events, &r->tracing, err);
+	rc = tracing_data(s->events, s->n_events, s->probes.tracefs, &r->tracing, err);
 	if (rc)
 		return rc;
 	r->facts.tracing_data = r->tracing.vec.v;
@@ -524,6 +526,15 @@ static void fill_result(struct recording *r)
 	res->stack_bytes = r->session.attrs[0].sample_stack_user;
 }
 
+/* Without a sample: what is probed was not called by what was recorded. */
+static void note_no_hit(struct recording *r)
+{
+	if (!r->result->samples && r->session.n_events && r->session.events[0].is_probe)
+		capture_note(r->result,
+			     "nothing came by the probes: the function was not called meanwhile, "
+			     "or all calls of it were inlined");
+}
+
 static void release(struct recording *r)
 {
 	child_done(&r->child);
@@ -585,6 +596,7 @@ int capture_run(const struct capture_options *opt, volatile int *stop, struct ca
 	*r = (struct recording){.opt = opt, .stop = stop, .result = ret, .file.fd = -1};
 	r->child = (struct child){0, -1, -1};
 	r->session.cgroup_fd = -1;
+	probe_events_init(&r->session.probes);
 	r->drain.session = &r->session;
 	touch_init(&r->drain.touch);
 	r->drain.touches = !r->opt->no_touch && r->opt->call_graph == CALL_GRAPH_DWARF;
@@ -599,6 +611,7 @@ int capture_run(const struct capture_options *opt, volatile int *stop, struct ca
 			rc = -(int)err->code;
 		become_normal();
 		rc = finish_file(r, rc, err);
+		note_no_hit(r);
 		if (r->child.pid)
 			stop_command(r);
 	}

@@ -72,7 +72,7 @@ struct capture_result {
 	int child_status;     /* wait status of the command; 0 without one */
 	bool child_running;   /* the command did not end although it got SIGTERM */
 	bool interrupted;     /* ended through *stop */
-	char event[64];	      /* name of the (first) event that was recorded */
+	char event[256];      /* name of the (first) event that was recorded */
 	size_t n_events;
 	char notes[8][256]; /* messages for the user: fallback to cpu-clock, exclude_kernel ... */
 	unsigned n_notes;
@@ -85,6 +85,12 @@ struct capture_result {
  * single-threaded. */
 int capture_run(const struct capture_options *opt, volatile int *stop, struct capture_result *ret,
 		struct err *err);
+
+/* Says, a line each, what can be recorded and is like `what`: events ("*faults"), tracepoints
+ * ("sched:*"; one that is named whole with its fields), functions ("uprobe:./prog:*"). NULL: all
+ * events and tracepoints. Returns 0, or negative with *err, also if there is none. */
+int capture_list(const char *what, void (*say)(void *arg, const char *line), void *arg,
+		 struct err *err);
 
 /* Reports through say(), in single lines, what would work on this machine: paranoid level, mlock,
  * PMU, tracefs ... */

@@ -95,6 +95,7 @@ static int refused(const struct session *s, const struct counter *c, pid_t pid, 
 		.cpu = s->sets[kind].cpus.cpus.v[c->slot],
 		.wants_kernel = !s->attrs[c->event].exclude_kernel,
 		.is_tracepoint = s->attrs[c->event].type == PERF_TYPE_TRACEPOINT,
+		.is_probe = s->events[c->event].is_probe,
 		.is_command = s->command_pid != 0,
 		.n_fds = fds_needed(s),
 	};

@@ -10,7 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "capture/sysfile.h"
+#include "probe/probe.h"
 
 /* perf_event.h: enum perf_hw_id, perf_sw_ids; the names are perf's. */
 static const struct event_name {
@@ -41,6 +43,11 @@ static const struct event_name {
 	{"emulation-faults", NULL, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_EMULATION_FAULTS},
 	{"dummy", NULL, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY},
 };
+
+const char *event_name_at(size_t i)
+{
+	return i < sizeof event_names / sizeof *event_names ? event_names[i].name : NULL;
+}
 
 static bool token_is(const char *name, const char *s, size_t len)
 {
@@ -179,6 +186,32 @@ static int apply_modifiers(struct event *e, const char *mods, size_t len, struct
 	return 0;
 }
 
+/* "kprobe:FUNCTION+OFFSET", "kretprobe:FUNCTION". */
+static bool is_kernel_probe(const char *spec)
+{
+	return str_starts_with(spec, "kprobe:") || str_starts_with(spec, "kretprobe:");
+}
+
+/* The kernel looks the name up itself; config1 is set to the name when the event is opened. */
+static int parse_kernel_probe(struct event *ret, const char *spec, size_t len, struct err *err)
+{
+	struct event e = {0};
+	uint64_t type;
+
+	if (sysfile_u64("/sys/bus/event_source/devices/kprobe/type", &type))
+		return err_set(err, ERR_UNSUPPORTED, NULL,
+			       "'%.*s': this kernel was built without kprobes "
+			       "(CONFIG_KPROBE_EVENTS); tracepoints are what it has: capture "
+			       "--list 'sched:*'",
+			       (int)len, spec);
+	memcpy(e.name, spec, len);
+	e.type = (uint32_t)type;
+	e.config = str_starts_with(spec, "kretprobe:");
+	e.is_probe = e.is_kernel_probe = true;
+	*ret = e;
+	return 0;
+}
+
 int event_parse(struct event *ret, const char *spec, size_t len, struct err *err)
 {
 	struct event e = {0};
@@ -188,6 +221,18 @@ int event_parse(struct event *ret, const char *spec, size_t len, struct err *err
 
 	if (!len || len >= sizeof e.name)
 		return err_set(err, ERR_USAGE, NULL, "event '%.*s' is not known", (int)len, spec);
+	if (probe_is_spec(spec)) {
+		struct probe_spec probe;
+
+		memcpy(e.name, spec, len);
+		e.is_probe = true;
+		rc = probe_parse(&probe, e.name, len, err);
+		if (!rc)
+			*ret = e;
+		return rc;
+	}
+	if (is_kernel_probe(spec))
+		return parse_kernel_probe(ret, spec, len, err);
 	if (memchr(spec, '/', len))
 		return err_set(
 			err, ERR_USAGE, NULL,
@@ -292,9 +337,15 @@ static int modify_group(const char **at, struct event *events, size_t n, struct 
 static int parse_one(const char *s, size_t len, struct event *events, size_t max, size_t *n,
 		     struct err *err)
 {
+	static const char tracepoint[] = "tracepoint:"; /* bpftrace's spelling */
+
 	if (*n == max)
 		return err_set(err, ERR_USAGE, NULL, "more than %zu events", max);
-	if (is_wild(s, len))
+	if (len > sizeof tracepoint - 1 && str_starts_with(s, tracepoint)) {
+		s += sizeof tracepoint - 1;
+		len -= sizeof tracepoint - 1;
+	}
+	if (!probe_is_spec(s) && is_wild(s, len))
 		return expand(s, len, events, max, n, err);
 	return event_parse(&events[(*n)++], s, len, err);
 }
@@ -310,7 +361,7 @@ int event_parse_list(const char *list, struct event *events, size_t max, size_t 
 			group = *n;
 			list++;
 		}
-		len = strcspn(list, ",{}");
+		len = probe_is_spec(list) ? probe_spec_length(list) : strcspn(list, ",{}");
 		rc = parse_one(list, len, events, max, n, err);
 		list += len;
 		if (!rc && *list == '}') {

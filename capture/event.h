@@ -8,22 +8,31 @@
 
 #include "base/err.h"
 
-#define EVENT_NAME_MAX 64
+#define EVENT_NAME_MAX 256
 
 struct event {
 	char name[EVENT_NAME_MAX]; /* as given by the user: "cycles:u", "sched:sched_switch" */
-	uint32_t type;		   /* PERF_TYPE_* */
-	uint64_t config;
-	uint8_t precise; /* attr.precise_ip */
+	uint32_t type;		   /* PERF_TYPE_*, or that of a PMU of /sys/bus/event_source */
+	uint64_t config, config1, config2;
+	/* A probe by name ("uprobe:./prog:f"), which probe_event_make() makes into an event. */
+	bool is_probe;
+	bool is_kernel_probe;	  /* "kprobe:f", "kretprobe:f" */
+	size_t n_places;	  /* of a probe */
+	const char *tracefs_name; /* of a tracepoint whose name is another: "SYSTEM/NAME" */
+	uint8_t precise;	  /* attr.precise_ip */
 	bool exclude_user, exclude_kernel, exclude_hv, exclude_idle;
 };
 
-/* Parses "cycles", "cpu-clock:u", "r01c2", "sched:sched_switch". The text is spec[0..len). */
+/* Parses "cycles", "cpu-clock:u", "r01c2", "sched:sched_switch", "uprobe:FILE:FUNCTION". The text
+ * is spec[0..len). */
 int event_parse(struct event *ret, const char *spec, size_t len, struct err *err);
 
 /* Parses a comma-separated list and appends it to events[*n], up to `max` events in all. */
 int event_parse_list(const char *list, struct event *events, size_t max, size_t *n,
 		     struct err *err);
+
+/* The names of events that need no tracefs, by index; NULL at the end. */
+const char *event_name_at(size_t i);
 
 /* The folder where tracefs is mounted ("/sys/kernel/tracing", or in debugfs); NULL with *err. */
 const char *event_tracefs(struct err *err);

@@ -57,6 +57,7 @@ void perf_rights_read(struct perf_rights *ret)
 
 	*ret = (struct perf_rights){
 		.paranoid = (int)sysctl_number("perf_event_paranoid", 2),
+		.may_admin = caps >> CAPABILITY_SYS_ADMIN & 1,
 		.may_perf = caps >> CAPABILITY_PERFMON & 1 || caps >> CAPABILITY_SYS_ADMIN & 1,
 		.may_lock = caps >> CAPABILITY_IPC_LOCK & 1,
 		.mlock_kb = sysctl_number("perf_event_mlock_kb", 516),
@@ -101,6 +102,11 @@ static int no_permission(struct err *err, const char *name, const char *what,
 	int need = w->is_tracepoint ? -1 : w->pid < 0 ? 0 : w->wants_kernel ? 1 : 2;
 
 	perf_rights_read(&r);
+	if (w->is_probe && !r.may_admin)
+		return err_set(err, ERR_PERMISSION, NULL,
+			       "%s: %s: probes change the code of programs, which needs "
+			       "CAP_SYS_ADMIN; run capture with sudo",
+			       what, name);
 	if (w->pid > 0 && !r.may_perf && owner_of(w->pid) != geteuid())
 		return err_set(err, ERR_PERMISSION, NULL,
 			       "%s: %s: the process belongs to user %u; run capture with sudo",

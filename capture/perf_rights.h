@@ -13,6 +13,7 @@
 struct perf_rights {
 	int paranoid;	  /* kernel.perf_event_paranoid; 2 when unreadable */
 	bool may_perf;	  /* CAP_PERFMON or CAP_SYS_ADMIN */
+	bool may_admin;	  /* CAP_SYS_ADMIN: uprobes */
 	bool may_lock;	  /* CAP_IPC_LOCK: no limit on ring memory */
 	long mlock_kb;	  /* kernel.perf_event_mlock_kb */
 	long memlock_kb;  /* ulimit -l; -1: unlimited */
@@ -32,6 +33,7 @@ struct refused_open {
 	int cpu;
 	bool wants_kernel;  /* kernel mode is not excluded */
 	bool is_tracepoint; /* with its fields */
+	bool is_probe;	    /* of user code */
 	bool is_command;    /* pid is the command that is started */
 	size_t n_fds;	    /* how many are needed in all */
 };

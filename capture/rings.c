@@ -21,6 +21,7 @@
  * hypervisor gives that CPU to another machine: 180 ms were seen. A ring wakes its reader when half
  * of it is full, and the other half is what there is to wait with. */
 #define ROOM_MS	  400
+#define HITS_HZ	  4000
 #define NEEDED_MS 100
 
 static size_t round_up_pow2(size_t n)
@@ -41,12 +42,25 @@ static size_t record_bytes(const struct session *s)
 	return n < UINT16_MAX ? n : UINT16_MAX;
 }
 
+/* Samples a second. Of tracepoints and probes each hit is one, and how many there will be nobody
+ * knows. */
+static size_t expected_hz(const struct session *s)
+{
+	size_t hz = s->policy.frequency_hz;
+
+	for (size_t i = 0; i < s->n_events; i++)
+		if (hz < HITS_HZ &&
+		    (s->events[i].is_probe || s->events[i].type == PERF_TYPE_TRACEPOINT))
+			hz = HITS_HZ;
+	return hz;
+}
+
 /* The size of a ring for the samples of `ms` milliseconds, within the limits of ring sizes. */
 static size_t room_bytes(const struct session *s, unsigned ms, size_t max)
 {
 	size_t bytes;
 
-	bytes = round_up_pow2((size_t)s->policy.frequency_hz * ms / 1000 * record_bytes(s));
+	bytes = round_up_pow2(expected_hz(s) * ms / 1000 * record_bytes(s));
 	if (bytes < RING_BYTES_AUTO)
 		return RING_BYTES_AUTO;
 	return bytes < max ? bytes : max;

@@ -299,6 +299,43 @@ static void release_spare_fds(const int *fds)
 			close(fds[i]);
 }
 
+static void note_places(struct session *s, const struct event *e)
+{
+	const struct probe_event *p = s->probes.made.v[s->probes.made.n - 1];
+	const struct probe_places *found = &p->found;
+	char refused[80];
+
+	snprintf(refused, sizeof refused, "; %zu more have instructions that no probe can replace",
+		 p->n_refused);
+
+	if (found->by_last_part)
+		capture_note(s->result, "%s: taken for %s%s", e->name, found->places.v[0].name,
+			     found->places.n > 1 ? " and others that end like it" : "");
+	if (found->places.n > 1 || p->n_refused)
+		capture_note(s->result, "%s: %zu places%s", e->name, found->places.n,
+			     p->n_refused ? refused : "");
+}
+
+/* The files of probes are those of the processes that are recorded. */
+static int make_probes(struct session *s, struct err *err)
+{
+	const struct probe_target target = {
+		.pid = s->processes.tids.n && !s->all_processes ? s->processes.tids.v[0] : 0,
+		.is_inherited = !s->all_processes && !s->opt->no_inherit,
+	};
+
+	for (size_t i = 0; i < s->n_events; i++) {
+		struct event *e = &s->events[i];
+		int rc = e->is_probe ? probe_event_make(&s->probes, e, &target, err) : 0;
+
+		if (rc)
+			return rc;
+		if (e->is_probe && !e->is_kernel_probe)
+			note_places(s, e);
+	}
+	return 0;
+}
+
 static int prepare(struct session *s, struct err *err)
 {
 	int rc = choose_events(s, err);
@@ -309,6 +346,8 @@ static int prepare(struct session *s, struct err *err)
 		rc = check_proc(err);
 	if (!rc && !s->all_processes && !s->command_pid)
 		rc = choose_processes(s, err);
+	if (!rc)
+		rc = make_probes(s, err);
 	if (!rc && s->opt->cgroup) {
 		s->cgroup_fd = cgroup_open(s->opt->cgroup, err);
 		rc = s->cgroup_fd < 0 ? s->cgroup_fd : 0;
@@ -327,6 +366,7 @@ int session_open(struct session *s, const struct capture_options *opt, pid_t com
 	int rc, spare[SPARE_FDS];
 
 	*s = (struct session){.opt = opt, .result = result, .cgroup_fd = -1};
+	probe_events_init(&s->probes);
 	s->all_processes = opt->system_wide || opt->cgroup || (!some && !command);
 	s->command_pid = s->all_processes || some ? 0 : command;
 	raise_fd_limit();
@@ -359,13 +399,14 @@ void session_close(struct session *s)
 		cpu_list_done(&set->cpus);
 		free(set->rings);
 	}
+	probe_events_done(&s->probes);
 	tid_list_done(&s->processes);
 	tid_list_done(&s->sample_tids);
 	tid_list_done(&s->side_tids);
 	hash_done(&s->by_id);
 	if (s->cgroup_fd >= 0)
 		close(s->cgroup_fd);
-	*s = (struct session){.cgroup_fd = -1};
+	*s = (struct session){.cgroup_fd = -1, .probes.mount_fd = -1};
 }
 
 void session_enable(struct session *s, enum ring_kind kind, bool on)

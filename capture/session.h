@@ -13,6 +13,7 @@
 #include "capture/attr.h"
 #include "capture/capture.h"
 #include "capture/event.h"
+#include "capture/probe_event.h"
 #include "capture/ring.h"
 #include "capture/sample_pack.h"
 #include "capture/targets.h"
@@ -52,6 +53,7 @@ struct session {
 	struct perf_event_attr attrs[SESSION_EVENTS_MAX];
 	struct sample_fields layouts[SESSION_EVENTS_MAX];
 	size_t n_events; /* that are sampled; events[n_events] is the sideband */
+	struct probe_events probes;
 	struct attr_policy policy;
 	pid_t command_pid;	   /* 0: a command is not what is recorded */
 	bool all_processes;	   /* -a, or a cgroup */

@@ -46,16 +46,22 @@ static int put_header_file(const struct tracing *t, const char *name)
 	return put_file(t, path);
 }
 
+/* "SYSTEM:NAME:modifiers" or "SYSTEM/NAME". */
+static const char *tracepoint_name(const struct event *e)
+{
+	return e->tracefs_name ? e->tracefs_name : e->name;
+}
+
 static size_t system_length(const struct event *e)
 {
-	return e->type == PERF_TYPE_TRACEPOINT ? strcspn(e->name, ":") : 0;
+	return e->type == PERF_TYPE_TRACEPOINT ? strcspn(tracepoint_name(e), ":/") : 0;
 }
 
 static bool same_system(const struct event *a, const struct event *b)
 {
 	size_t n = system_length(a);
 
-	return n && n == system_length(b) && !memcmp(a->name, b->name, n);
+	return n && n == system_length(b) && !memcmp(tracepoint_name(a), tracepoint_name(b), n);
 }
 
 /* Is it the first event of its system? */
@@ -77,22 +83,23 @@ static int put_system(const struct tracing *t, size_t first)
 
 	for (size_t i = first; i < t->n; i++)
 		count += same_system(system, &t->events[i]);
-	bytes_put(t->out, system->name, len);
+	bytes_put(t->out, tracepoint_name(system), len);
 	bytes_put(t->out, "", 1);
 	bytes_u32(t->out, count);
 	for (size_t i = first; i < t->n && !rc; i++) {
-		const char *name = t->events[i].name + len + 1;
+		const char *name = tracepoint_name(&t->events[i]) + len + 1;
 
 		if (!same_system(system, &t->events[i]))
 			continue;
 		snprintf(path, sizeof path, "%s/events/%.*s/%.*s/format", t->tracefs, (int)len,
-			 system->name, (int)strcspn(name, ":"), name);
+			 tracepoint_name(system), (int)strcspn(name, ":"), name);
 		rc = put_file(t, path);
 	}
 	return rc;
 }
 
-int tracing_data(const struct event *events, size_t n, struct bytes *out, struct err *err)
+int tracing_data(const struct event *events, size_t n, const char *tracefs, struct bytes *out,
+		 struct err *err)
 {
 	static const char magic[] = "\x17\x08\x44tracing0.6";
 	struct tracing t = {.events = events, .n = n, .out = out, .err = err};
@@ -104,7 +111,7 @@ int tracing_data(const struct event *events, size_t n, struct bytes *out, struct
 		systems += opens_system(&t, i);
 	if (!systems)
 		return 0;
-	t.tracefs = event_tracefs(err);
+	t.tracefs = *tracefs ? tracefs : event_tracefs(err);
 	if (!t.tracefs)
 		return -ERR_NOT_FOUND;
 	bytes_put(out, magic, sizeof magic);

@@ -9,7 +9,9 @@
 #include "capture/bytes.h"
 #include "capture/event.h"
 
-/* Appends the formats of the tracepoints among the events; nothing when there is none. */
-int tracing_data(const struct event *events, size_t n, struct bytes *out, struct err *err);
+/* Appends the formats of the tracepoints among the events; nothing when there is none. `tracefs`:
+ * where it is mounted; "": to be looked for. */
+int tracing_data(const struct event *events, size_t n, const char *tracefs, struct bytes *out,
+		 struct err *err);
 
 #endif

@@ -37,7 +37,7 @@ struct pid_vec {
 struct args {
 	struct capture_options opt;
 	struct pid_vec pids, tids;
-	bool quiet, verbose, check, show_help, show_version;
+	bool quiet, verbose, check, list, show_help, show_version;
 };
 
 /* ---- values of options ------------------------------------------------------------------- */
@@ -167,7 +167,8 @@ static const struct option_row options[] = {
 	HEADING("when to take samples"),
 	{'e', "event", NULL, "EVENT[,EVENT..]",
 	 "cycles (else cpu-clock), instructions, cache-misses, page-faults,\n"
-	 "context-switches .., rNNN, sys:tracepoint, sys:*; with :u or :k",
+	 "context-switches .., rNNN, sys:tracepoint, sys:*; with :u or :k;\n"
+	 "uprobe:FILE:FUNCTION, uretprobe:.., usdt:FILE:PROVIDER:NAME",
 	 CALLS(add_events)},
 	{'F', "freq", NULL, "HZ", "samples per second on each CPU (default 99)",
 	 CALLS(set_frequency)},
@@ -200,6 +201,10 @@ static const struct option_row options[] = {
 	HEADING("help"),
 	{0, "check", NULL, NULL, "print what can be recorded here, and how to enable the rest",
 	 SETS_FLAG(check)},
+	{0, "list", NULL, NULL,
+	 "print what can be recorded and is like WHAT: capture --list 'sched:*',\n"
+	 "capture --list 'uprobe:./prog:*'",
+	 SETS_FLAG(list)},
 	{'h', "help", NULL, NULL, "this page", SETS_FLAG_AND_STOPS(show_help)},
 	{0, "version", NULL, NULL, "which version this is", SETS_FLAG_AND_STOPS(show_version)},
 	/* Options of perf record that are ignored: capture does it in any case, or the file has no
@@ -318,7 +323,7 @@ static int parse_args(struct args *a, int argc, char **argv, struct err *err)
 	some = o->n_pids || o->n_tids || o->cgroup;
 	if (o->cpus && !some) /* as perf record does */
 		o->system_wide = true;
-	if (!a->check && !o->system_wide && !some && !o->command)
+	if (!a->check && !a->list && !o->system_wide && !some && !o->command)
 		return err_set(err, ERR_USAGE, NULL,
 			       "nothing to record: give a command, -p PID, or -a; see --help");
 	if (!strcmp(o->output, "-"))
@@ -439,6 +444,21 @@ static int record(struct args *a)
 	return rc ? EXIT_TROUBLE : exit_status(&a->opt, &result);
 }
 
+static int list(const struct args *a)
+{
+	static char *const all[] = {NULL, NULL};
+	char *const *what = a->opt.command ? a->opt.command : all;
+	struct err err = {0};
+
+	do {
+		if (capture_list(*what, say_line, stdout, &err)) {
+			args_complain("capture", &err);
+			return EXIT_TROUBLE;
+		}
+	} while (*what && *++what);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct args a = {.opt = {.frequency_hz = 99, .output = "perf.data"}};
@@ -453,6 +473,8 @@ int main(int argc, char **argv)
 		rc = EXIT_TROUBLE;
 	} else if (rc) {
 		rc = 0;
+	} else if (a.list) {
+		rc = list(&a);
 	} else if (a.check) {
 		capture_check(say_line, stdout);
 	} else {

@@ -10,6 +10,9 @@ static const struct {
 	const char *command, *word, *answer;
 } habits[] = {
 	{"capture", "record", "`capture` records already: leave `record` out"},
+	{"capture", "probe",
+	 "probes need no step before: capture -e uprobe:FILE:FUNCTION -- COMMAND; `capture --list "
+	 "'uprobe:FILE:*'` lists functions"},
 	{"capture", "report",
 	 "`resolve -f top` shows what perf report does, `resolve -o x.html` more"},
 	{"capture", "script", "`resolve -f script` prints what perf script does"},

@@ -33,5 +33,6 @@ check input "(base|input)/$any|$(pub reader demangle profile)"
 check output "(base|output)/$any|$(pub reader modules functions demangle symbolize unwind profile)"
 check load "(base|load)/$any|profile/fill.h|$(pub reader modules functions symbolize unwind stitch profile input)"
 check regress "(base|regress)/$any|$(pub reader modules functions demangle unwind profile output)"
-check capture "(base|capture)/$any|reader/format.h|$(pub reader modules)"
+check probe "(base|probe)/$any|$(pub reader modules functions demangle)"
+check capture "(base|capture)/$any|reader/format.h|$(pub reader modules probe)"
 exit $status

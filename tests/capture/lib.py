@@ -9,7 +9,7 @@ sys.path.insert(0, os.path.join(os.environ["TOP"], "tests", "e2e"))
 from common import CAPTURE, NO_EVENTS, RESOLVE, Tap, children, cpu_seconds, have, need_events, run, until, until_cpu  # noqa: E402,F401
 from perfdata import PerfData  # noqa: E402,F401
 
-SUMMARY = re.compile(r"\[ capture: (\d+) samples of (\S+)(?: and \d+ more events?)?, (\d+) lost")
+SUMMARY = re.compile(r"\[ capture: (\d+) samples of (.+?)(?: and \d+ more events?)?, (\d+) lost")
 
 
 def build_load(*flags):

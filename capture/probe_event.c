@@ -1,0 +1,336 @@
+/* probe_event.c - probes as events of perf_event_open: tracefs, or the uprobe PMU. */
+#include "capture/probe_event.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/mount.h>
+#include <linux/perf_event.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "capture/attr.h"
+#include "capture/perf_rights.h"
+#include "capture/sysfile.h"
+
+#define UPROBE_PMU	"/sys/bus/event_source/devices/uprobe"
+#define GROUP		"unspool_"
+#define LIST_BYTES_MAX	((size_t)64 << 20)
+#define REMOVE_ATTEMPTS 20
+#define REMOVE_WAIT_US	10000
+
+/* ---- tracefs -------------------------------------------------------------------------------- */
+
+/* A mount of tracefs without a place, which only this process can reach. */
+static int mount_privately(void)
+{
+	int fs = (int)syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC), fd = -1;
+
+	if (fs < 0)
+		return -1;
+	if (!syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0))
+		fd = (int)syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC, 0);
+	close(fs);
+	return fd;
+}
+
+static int write_line(const struct probe_events *set, const char *line, int flags)
+{
+	char path[128];
+	size_t n = strlen(line);
+	int fd, rc = 0;
+
+	snprintf(path, sizeof path, "%s/uprobe_events", set->tracefs);
+	fd = open(path, O_WRONLY | O_CLOEXEC | flags);
+	if (fd < 0)
+		return -errno;
+	if (write(fd, line, n) != (ssize_t)n)
+		rc = -errno;
+	close(fd);
+	return rc;
+}
+
+/* Removes what recordings left behind that were killed: their process is no more. */
+static void remove_stale(const struct probe_events *set)
+{
+	static const char sign[] = ":" GROUP;
+	char path[128], name[96], *text, *line;
+	size_t n;
+
+	snprintf(path, sizeof path, "%s/uprobe_events", set->tracefs);
+	text = sysfile_read_all(path, LIST_BYTES_MAX, &n);
+	for (line = text; line && *line; line += strcspn(line, "\n"), line += *line == '\n') {
+		const char *group = line + 1;
+		int pid;
+
+		if (strncmp(group, sign, sizeof sign - 1))
+			continue;
+		pid = atoi(group + sizeof sign - 1);
+		if (pid <= 0 || !kill(pid, 0) || errno != ESRCH)
+			continue;
+		snprintf(name, sizeof name, "-%.*s\n", (int)strcspn(group, " "), group);
+		(void)write_line(set, name, O_APPEND);
+	}
+	free(text);
+}
+
+static int open_tracefs(struct probe_events *set, struct err *err)
+{
+	struct perf_rights rights;
+	const char *mounted;
+
+	if (*set->tracefs)
+		return 0;
+	perf_rights_read(&rights);
+	if (!rights.may_admin)
+		return err_set(err, ERR_PERMISSION, NULL,
+			       "probes change the code of programs, which needs CAP_SYS_ADMIN: "
+			       "run capture with sudo");
+	mounted = event_tracefs(err);
+	if (mounted) {
+		snprintf(set->tracefs, sizeof set->tracefs, "%s", mounted);
+	} else {
+		set->mount_fd = mount_privately();
+		if (set->mount_fd < 0)
+			return -(int)(err ? err->code : ERR_NOT_FOUND);
+		snprintf(set->tracefs, sizeof set->tracefs, "/proc/self/fd/%d", set->mount_fd);
+	}
+	remove_stale(set);
+	return 0;
+}
+
+void probe_events_init(struct probe_events *set)
+{
+	*set = (struct probe_events){.mount_fd = -1};
+}
+
+/* The kernel takes a moment to end the users of an event. */
+static void remove_event(const struct probe_events *set, const char *name)
+{
+	char line[80];
+
+	snprintf(line, sizeof line, "-:%s\n", name);
+	for (int i = 0; i < REMOVE_ATTEMPTS; i++) {
+		if (write_line(set, line, O_APPEND) != -EBUSY)
+			break;
+		usleep(REMOVE_WAIT_US);
+	}
+}
+
+void probe_events_done(struct probe_events *set)
+{
+	for (size_t i = 0; i < set->made.n; i++) {
+		if (*set->made.v[i]->tracefs_name)
+			remove_event(set, set->made.v[i]->tracefs_name);
+		probe_places_done(&set->made.v[i]->found);
+		free(set->made.v[i]);
+	}
+	vec_done(&set->made);
+	if (set->mount_fd >= 0)
+		close(set->mount_fd);
+	probe_events_init(set);
+}
+
+/* ---- events --------------------------------------------------------------------------------- */
+
+/* Probes at some places of a file, to become one event of this name. */
+struct batch {
+	struct probe_events *set;
+	const char *name, *path;
+	char letter; /* p: entry, r: return */
+	const struct probe_place *places;
+	size_t n;
+};
+
+static int add_in_tracefs(const struct batch *b, struct err *err)
+{
+	char line[PATH_MAX + 128];
+
+	for (const struct probe_place *p = b->places; p < b->places + b->n; p++) {
+		int n = snprintf(line, sizeof line, "%c:%s %s:0x%" PRIx64, b->letter, b->name,
+				 b->path, p->off);
+		int rc;
+
+		if (p->ref_ctr_off)
+			n += snprintf(line + n, sizeof line - (size_t)n, "(0x%" PRIx64 ")",
+				      p->ref_ctr_off);
+		snprintf(line + n, sizeof line - (size_t)n, "\n");
+		rc = write_line(b->set, line, O_APPEND);
+		if (rc)
+			return err_set(err, ERR_UNSUPPORTED, b->path,
+				       "no probe can be put at %s (offset 0x%" PRIx64 "): %s",
+				       p->name, p->off, strerror(-rc));
+	}
+	return 0;
+}
+
+static int tracepoint_id(const struct probe_events *set, const char *name, uint64_t *ret)
+{
+	char path[192];
+
+	snprintf(path, sizeof path, "%s/events/%s/id", set->tracefs, name);
+	return sysfile_u64(path, ret);
+}
+
+/* Can all of these places be probed? Where the file is mapped already, as in this process, the
+ * kernel looks at each instruction when the event is opened, and refuses some: then no probe of the
+ * event works. In programs that start later it leaves those out without a word. */
+static bool passes_trial(const struct batch *b)
+{
+	struct perf_event_attr a = {
+		.size = ATTR_SIZE, .type = PERF_TYPE_TRACEPOINT, .sample_period = 1, .disabled = 1};
+	bool passes = false;
+	uint64_t id;
+	int fd;
+
+	if (!add_in_tracefs(b, NULL) && !tracepoint_id(b->set, b->name, &id)) {
+		a.config = id;
+		fd = attr_open(&a, 0, -1, 0);
+		passes = fd >= 0;
+		if (passes)
+			close(fd);
+	}
+	remove_event(b->set, b->name);
+	return passes;
+}
+
+/* Keeps of n places those that pass; returns how many. */
+static size_t keep_passing(struct batch b, struct probe_place *places, size_t n)
+{
+	const size_t half = n / 2;
+	size_t first, second;
+
+	b.places = places;
+	b.n = n;
+	if (!n || passes_trial(&b))
+		return n;
+	if (n == 1)
+		return 0;
+	first = keep_passing(b, places, half);
+	second = keep_passing(b, places + half, n - half);
+	memmove(places + first, places + half, second * sizeof *places);
+	return first + second;
+}
+
+static int leave_out_refused(struct batch b, struct probe_event *p, struct err *err)
+{
+	int fd = open(p->found.path, O_RDONLY | O_CLOEXEC);
+	const size_t n = p->found.places.n;
+	struct stat st;
+	void *mapped = MAP_FAILED;
+
+	if (fd >= 0 && !fstat(fd, &st))
+		mapped = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	if (fd >= 0)
+		close(fd);
+	if (mapped == MAP_FAILED)
+		return err_errno(err, errno, p->found.path, "map");
+	p->found.places.n = keep_passing(b, p->found.places.v, n);
+	munmap(mapped, (size_t)st.st_size);
+	p->n_refused = n - p->found.places.n;
+	if (p->found.places.n)
+		return 0;
+	return err_set(err, ERR_UNSUPPORTED, p->found.path,
+		       "the kernel puts no probe at %s%s: of some instructions it cannot",
+		       p->found.places.v[0].name, n > 1 ? " or the others" : "");
+}
+
+static int make_in_tracefs(struct probe_events *set, struct event *e, struct probe_event *p,
+			   enum probe_kind kind, struct err *err)
+{
+	struct batch b = {.set = set,
+			  .name = p->tracefs_name,
+			  .path = p->found.path,
+			  .letter = kind == PROBE_RETURN ? 'r' : 'p'};
+	int rc;
+
+	if (strpbrk(p->found.path, " \t\n"))
+		return err_set(err, ERR_UNSUPPORTED, p->found.path,
+			       "no probe can be put into a file whose path has spaces; give it a "
+			       "hard link without");
+	snprintf(p->tracefs_name, sizeof p->tracefs_name, GROUP "%d/p%zu", (int)getpid(),
+		 set->made.n);
+	rc = leave_out_refused(b, p, err);
+	b.places = p->found.places.v;
+	b.n = p->found.places.n;
+	if (!rc)
+		rc = add_in_tracefs(&b, err);
+	if (rc)
+		return rc;
+	if (tracepoint_id(set, p->tracefs_name, &e->config))
+		return err_errno(err, errno, p->tracefs_name, "read the id");
+	e->type = PERF_TYPE_TRACEPOINT;
+	e->tracefs_name = p->tracefs_name;
+	return 0;
+}
+
+/* The PMU's format/retprobe and format/ref_ctr_offset: bit 0 and bits 32 to 63 of config. */
+static int make_in_pmu(struct event *e, const struct probe_event *p, enum probe_kind kind,
+		       uint64_t type, struct err *err)
+{
+	const struct probe_place *place = &p->found.places.v[0];
+
+	if (place->ref_ctr_off > UINT32_MAX)
+		return err_set(err, ERR_UNSUPPORTED, p->found.path, "%s: its counter lies too far",
+			       place->name);
+	e->type = (uint32_t)type;
+	e->config = (uint64_t)(kind == PROBE_RETURN) | place->ref_ctr_off << 32;
+	e->config1 = (uintptr_t)p->found.path;
+	e->config2 = place->off;
+	return 0;
+}
+
+/* Inherited events have the fault of the uprobe PMU. */
+static int make_kernel_probe(struct event *e, struct probe_event *p,
+			     const struct probe_target *target, struct err *err)
+{
+	const char *what = strchr(e->name, ':') + 1;
+	const size_t n = strcspn(what, "+");
+
+	if (target->is_inherited)
+		return err_set(err, ERR_UNSUPPORTED, NULL,
+			       "%s: kernel probes are recorded with -a (and a command beside it)",
+			       e->name);
+	if (n >= sizeof p->found.path)
+		return err_set(err, ERR_USAGE, NULL, "%s: too long", e->name);
+	memcpy(p->found.path, what, n);
+	p->found.path[n] = 0;
+	e->config1 = (uintptr_t)p->found.path;
+	e->config2 = what[n] ? strtoull(what + n + 1, NULL, 0) : 0;
+	e->n_places = 1;
+	return 0;
+}
+
+int probe_event_make(struct probe_events *set, struct event *e, const struct probe_target *target,
+		     struct err *err)
+{
+	struct probe_event *p = calloc(1, sizeof *p);
+	struct probe_spec spec;
+	uint64_t type;
+	int rc;
+
+	if (!p || vec_push(&set->made, p)) {
+		free(p);
+		return err_nomem(err);
+	}
+	if (e->is_kernel_probe)
+		return make_kernel_probe(e, p, target, err);
+	rc = probe_parse(&spec, e->name, strlen(e->name), err);
+	if (!rc)
+		rc = probe_find(&spec, target->pid, &p->found, err);
+	if (rc)
+		return rc;
+	e->n_places = p->found.places.n;
+	rc = open_tracefs(set, err);
+	if (!rc)
+		return make_in_tracefs(set, e, p, spec.kind, err);
+	if (target->is_inherited || p->found.places.n > 1 || sysfile_u64(UPROBE_PMU "/type", &type))
+		return rc;
+	return make_in_pmu(e, p, spec.kind, type, err);
+}

@@ -1,0 +1,46 @@
+/* probe_event.h - private: makes events of the kernel from probes by name.
+ *
+ * Source: Documentation/trace/uprobetracer.rst; perf_uprobe_event_init() in
+ * kernel/events/core.c. All places of a pattern are one event of tracefs with several probes. The
+ * uprobe PMU, which needs no tracefs, has two faults (Linux 6.18): to close one of its events takes
+ * some 90 ms, one after another; and where events are inherited, the kernel reads the path of the
+ * file from the memory of the program that starts a thread, whose clone() fails with EFAULT. So it
+ * serves only where there is no tracefs, for one place, without inheritance. */
+#ifndef CAPTURE_PROBE_EVENT_H
+#define CAPTURE_PROBE_EVENT_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "capture/event.h"
+#include "probe/probe.h"
+
+/* What was made for one event. */
+struct probe_event {
+	struct probe_places found; /* the kernel reads found.path when a counter is opened */
+	size_t n_refused;	   /* places that the kernel cannot probe */
+	char tracefs_name[64];	   /* "unspool_PID/N"; "": none is in tracefs */
+};
+
+struct probe_events {
+	VEC(struct probe_event *) made;
+	char tracefs[64]; /* where it is mounted; "": not looked for yet */
+	int mount_fd;	  /* of a mount of our own, which nobody else sees; -1: none */
+};
+
+void probe_events_init(struct probe_events *set);
+/* Ends what is in tracefs. The descriptors of the events must be closed before. */
+void probe_events_done(struct probe_events *set);
+
+struct probe_target {
+	pid_t pid;	   /* whose files are meant; 0: ours */
+	bool is_inherited; /* tasks that are started are recorded, too */
+};
+
+/* Makes e, which event_parse() found to be a probe, into an event that can be opened. e keeps
+ * pointers into the set. Returns 0, or a negative value with *err. */
+int probe_event_make(struct probe_events *set, struct event *e, const struct probe_target *target,
+		     struct err *err);
+
+#endif

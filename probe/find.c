@@ -1,0 +1,271 @@
+/* find.c - the functions of a file that a pattern means, and where they start. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "functions/functions.h"
+#include "modules/modules.h"
+#include "probe/locate.h"
+#include "probe/match.h"
+#include "probe/places.h"
+
+/* What the C library's start files and the linker add to each program: people do not mean it by
+ * `*`, and a probe on some of it ends the program. */
+static const char *const added_names[] = {
+	"_init",
+	"_fini",
+	"_start",
+	"frame_dummy",
+	"call_weak_fn",
+	"_dl_relocate_static_pie",
+	"register_tm_clones",
+	"deregister_tm_clones",
+	"__do_global_dtors_aux",
+	"__libc_csu_init",
+	"__libc_csu_fini",
+	"__x86.get_pc_thunk.bx",
+	"__x86.get_pc_thunk.ax",
+};
+
+struct search {
+	struct module *mod;
+	struct functab tab;
+	struct pattern pattern;
+	struct probe_places *ret;
+};
+
+static bool is_added(const char *name)
+{
+	for (size_t i = 0; i < sizeof added_names / sizeof *added_names; i++)
+		if (!strcmp(name, added_names[i]))
+			return true;
+	return false;
+}
+
+/* The rare half of a function, which is jumped to: no call enters there. */
+static bool is_part(const char *name)
+{
+	return strstr(name, ".cold") || strchr(name, '@') || name[0] == '.';
+}
+
+int places_add(struct probe_places *p, uint64_t off, uint64_t ref_ctr_off, const char *name)
+{
+	struct probe_place place = {.off = off, .ref_ctr_off = ref_ctr_off};
+
+	place.name = arena_strndup(&p->names, name, strlen(name));
+	return place.name && !vec_push(&p->places, place) ? 0 : -1;
+}
+
+static int by_off(const void *a, const void *b)
+{
+	const struct probe_place *x = a, *y = b;
+
+	return (x->off > y->off) - (x->off < y->off);
+}
+
+/* Sorts them; of several names of one place the first stays. */
+static void finish(struct probe_places *p)
+{
+	size_t n = 0;
+
+	if (p->places.n)
+		qsort(p->places.v, p->places.n, sizeof *p->places.v, by_off);
+	for (size_t i = 0; i < p->places.n; i++)
+		if (!n || p->places.v[n - 1].off != p->places.v[i].off)
+			p->places.v[n++] = p->places.v[i];
+	p->places.n = n;
+}
+
+/* ---- functions by name ---------------------------------------------------------------------- */
+
+static bool has_symtab(struct elf_image *img)
+{
+	struct elf_section s;
+
+	return img && elf_image_section(img, ".symtab", &s, NULL) && s.data && s.size;
+}
+
+static int read_functions(struct search *s)
+{
+	const struct module *m = s->mod;
+	struct elf_image *full = has_symtab(m->debug) ? m->debug : m->image;
+	struct go_table go;
+	size_t n;
+
+	if (symtab_read(&s->tab, full, ".symtab", NULL, &n) ||
+	    symtab_read(&s->tab, m->image, ".dynsym", NULL, &n) ||
+	    (m->mini && symtab_read(&s->tab, m->mini, ".symtab", NULL, &n)))
+		return -1;
+	if (!has_symtab(full) && go_table_open(&go, m->image) && go_table_functions(&go, &s->tab))
+		return -1;
+	return functab_finish(&s->tab);
+}
+
+static int add_function(struct search *s, const struct func *f, uint64_t plus)
+{
+	uint64_t off;
+
+	if (!elf_image_vaddr_to_off(s->mod->image, f->start + plus, &off))
+		return 0;
+	return places_add(s->ret, off, 0, pattern_display_name(&s->pattern, f->name));
+}
+
+static int add_matching(struct search *s, uint64_t plus)
+{
+	for (size_t i = 0; i < s->tab.funcs.n; i++) {
+		const struct func *f = &s->tab.funcs.v[i];
+
+		if (is_part(f->name) ||
+		    (s->pattern.is_wild && (is_added(f->name) || f->flags & FUNC_SIZELESS)) ||
+		    !pattern_matches(&s->pattern, f->name))
+			continue;
+		if (f->start + plus >= f->end && plus)
+			continue;
+		if (add_function(s, f, plus))
+			return -1;
+	}
+	return 0;
+}
+
+/* Up to three names that come nearest. */
+struct nearest {
+	const char *name[3];
+	unsigned distance[3];
+};
+
+static void consider(struct nearest *n, const char *name, unsigned distance)
+{
+	size_t i;
+
+	for (i = 0; i < 3; i++)
+		if (n->name[i] && !strcmp(n->name[i], name))
+			return;
+	for (i = 3; i-- > 0 && (!n->name[i] || n->distance[i] > distance);)
+		if (i + 1 < 3) {
+			n->name[i + 1] = n->name[i];
+			n->distance[i + 1] = n->distance[i];
+		}
+	if (i + 1 < 3) {
+		n->name[i + 1] = name;
+		n->distance[i + 1] = distance;
+	}
+}
+
+static int not_found(struct search *s, struct err *err)
+{
+	const struct pattern *p = &s->pattern;
+	const unsigned max = p->len < 4 ? 1 : p->len < 9 ? 2 : (unsigned)p->len / 3;
+	struct nearest near = {0};
+	struct arena names = {0};
+	char text[256] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < s->tab.funcs.n; i++) {
+		const char *name = pattern_display_name(&s->pattern, s->tab.funcs.v[i].name);
+		size_t n = strcspn(name, "(");
+		unsigned d = name_distance(p->text, p->len, name, n, max);
+
+		if (d > max && n > p->len && memmem(name, n, p->text, p->len))
+			d = max;
+		if (d <= max)
+			consider(&near, arena_strndup(&names, name, strlen(name)), d);
+	}
+	for (size_t i = 0; i < 3 && near.name[i]; i++)
+		used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? ", " : "",
+					 near.name[i]) < sizeof text - used
+				? strlen(text + used)
+				: 0;
+	arena_done(&names);
+	return err_set(err, ERR_NOT_FOUND, s->ret->path,
+		       "no function is named '%.*s' (of %zu that have a name)%s%s", (int)p->len,
+		       p->text, s->tab.funcs.n,
+		       !s->tab.funcs.n ? "; it is stripped: install its debug symbols, or give an "
+					 "address"
+		       : used	       ? "; near it: "
+				       : "",
+		       text);
+}
+
+static int find_functions(struct search *s, const struct probe_spec *spec, struct err *err)
+{
+	int rc;
+
+	pattern_init(&s->pattern, spec->what, spec->what_len);
+	rc = read_functions(s) || add_matching(s, spec->plus);
+	if (!rc && !s->ret->places.n && !s->pattern.is_wild) {
+		s->pattern.last_part = s->ret->by_last_part = true;
+		rc = add_matching(s, spec->plus);
+		s->pattern.last_part = false;
+	}
+	rc = rc ? err_nomem(err) : s->ret->places.n ? 0 : not_found(s, err);
+	pattern_done(&s->pattern);
+	functab_done(&s->tab);
+	return rc;
+}
+
+/* ---- addresses ------------------------------------------------------------------------------ */
+
+static bool is_code(struct elf_image *img, uint64_t vaddr)
+{
+	const struct elf_segment *s;
+	size_t n = elf_image_segments(img, &s);
+
+	for (size_t i = 0; i < n; i++)
+		if (s[i].flags & PF_X && vaddr >= s[i].vaddr && vaddr - s[i].vaddr < s[i].filesz)
+			return true;
+	return false;
+}
+
+static int find_address(struct search *s, uint64_t vaddr, struct err *err)
+{
+	char name[32];
+	uint64_t off;
+
+	snprintf(name, sizeof name, "0x%llx", (unsigned long long)vaddr);
+	if (!is_code(s->mod->image, vaddr) || !elf_image_vaddr_to_off(s->mod->image, vaddr, &off))
+		return err_set(err, ERR_NOT_FOUND, s->ret->path, "%s is no address of its code",
+			       name);
+	return places_add(s->ret, off, 0, name) ? err_nomem(err) : 0;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------ */
+
+static int find_in_module(struct search *s, const struct probe_spec *spec, struct err *err)
+{
+	if (spec->kind == PROBE_USDT)
+		return usdt_find(s->mod->image, spec, s->ret, err);
+	if (spec->has_address)
+		return find_address(s, spec->plus, err);
+	return find_functions(s, spec, err);
+}
+
+int probe_find(const struct probe_spec *spec, pid_t pid, struct probe_places *ret, struct err *err)
+{
+	struct dso dso = {.kind = DSO_FILE, .path = ret->path};
+	struct search s = {.ret = ret};
+	struct modules *modules;
+	int rc;
+
+	memset(ret, 0, sizeof *ret);
+	rc = locate_file(spec->file, spec->file_len, pid, ret->path, err);
+	if (!rc)
+		rc = modules_new(&modules, NULL, err);
+	if (rc)
+		return rc;
+	s.mod = modules_get(modules, &dso);
+	if (!s.mod || !module_debug(modules, s.mod))
+		rc = err_nomem(err);
+	else if (!s.mod->image)
+		rc = err_set(err, ERR_FORMAT, ret->path, "%s", module_miss_text(s.mod->image_miss));
+	else
+		rc = find_in_module(&s, spec, err);
+	finish(ret);
+	modules_free(modules);
+	return rc;
+}
+
+void probe_places_done(struct probe_places *p)
+{
+	vec_done(&p->places);
+	arena_done(&p->names);
+}

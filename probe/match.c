@@ -1,0 +1,197 @@
+/* match.c - the forms in which people write the name of a symbol. */
+#include "probe/match.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+bool glob_matches(const char *p, size_t np, const char *s, size_t ns)
+{
+	size_t i = 0, k = 0, star = SIZE_MAX, mark = 0;
+
+	/* On a mismatch the last star takes one character more. */
+	while (k < ns) {
+		if (i < np && p[i] == '*') {
+			star = i++;
+			mark = k;
+		} else if (i < np && (p[i] == '?' || p[i] == s[k])) {
+			i++;
+			k++;
+		} else if (star != SIZE_MAX) {
+			i = star + 1;
+			k = ++mark;
+		} else {
+			return false;
+		}
+	}
+	while (i < np && p[i] == '*')
+		i++;
+	return i == np;
+}
+
+void pattern_init(struct pattern *p, const char *text, size_t len)
+{
+	*p = (struct pattern){
+		.text = text,
+		.len = len,
+		.is_wild = memchr(text, '*', len) || memchr(text, '?', len),
+	};
+	/* Go's methods of pointers, pkg.(*T).Method: this star is none. */
+	if (p->is_wild && !memchr(text, '?', len)) {
+		const char *star = memchr(text, '*', len);
+
+		p->is_wild = false;
+		for (; star; star = memchr(star + 1, '*', len - (size_t)(star + 1 - text)))
+			p->is_wild |= star == text || star[-1] != '(';
+	}
+}
+
+void pattern_done(struct pattern *p)
+{
+	demangler_done(&p->demangler);
+	demangler_done(&p->shortened);
+}
+
+/* Is the name one of the namespaces' or classes' members that `text` names? */
+static bool ends_with_part(const char *name, size_t n, const char *text, size_t len)
+{
+	const char *end = name + n - len;
+
+	if (n <= len || memcmp(end, text, len))
+		return false;
+	return end[-1] == '.' || (end - name >= 2 && end[-1] == ':' && end[-2] == ':');
+}
+
+static bool is_same(const struct pattern *p, const char *name, size_t n)
+{
+	if (p->last_part)
+		return ends_with_part(name, n, p->text, p->len);
+	if (!p->is_wild)
+		return n == p->len && !memcmp(name, p->text, n);
+	return glob_matches(p->text, p->len, name, n);
+}
+
+static bool is_name(const struct pattern *p, const char *name)
+{
+	return is_same(p, name, strlen(name));
+}
+
+/* The position of the list of arguments, which is the last one in brackets: behind it stand at most
+ * words such as const. Length of the name if there is none. */
+static size_t without_arguments(const char *name)
+{
+	size_t n = strlen(name), depth = 0, i;
+
+	for (i = n; i > 0; i--) {
+		if (name[i - 1] == ')')
+			depth++;
+		else if (name[i - 1] == '(' && depth && !--depth)
+			break;
+		else if (!depth && (name[i - 1] == ':' || name[i - 1] == '>'))
+			return n;
+	}
+	if (i < 2 || (i >= 9 && !memcmp(name + i - 9, "operator", 8)))
+		return n;
+	return i - 1;
+}
+
+/* Where the name begins behind the type that instances of function templates return. */
+static size_t without_return_type(const char *name, size_t n)
+{
+	size_t depth = 0, begin = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (strchr("(<[{", name[i]))
+			depth++;
+		else if (strchr(")>]}", name[i]) && depth)
+			depth--;
+		else if (name[i] == ' ' && !depth && (i < 8 || memcmp(name + i - 8, "operator", 8)))
+			begin = i + 1;
+	}
+	return begin;
+}
+
+/* f<...>::g as f::g, with what the compiler made of it left out. */
+static bool is_bare_name(const struct pattern *p, const char *simple)
+{
+	static const char left_out[] = "<...>";
+	char bare[512];
+	size_t n = 0;
+
+	while (*simple && n < sizeof bare) {
+		if (!strncmp(simple, left_out, sizeof left_out - 1)) {
+			simple += sizeof left_out - 1;
+			continue;
+		}
+		bare[n++] = *simple++;
+	}
+	return !*simple && is_same(p, bare, n);
+}
+
+/* Go writes pkg.F[go.shape.int] for instances; people and its own traces pkg.F[...]. */
+static bool is_go_instance(const struct pattern *p, const char *symbol)
+{
+	const char *open = strchr(symbol, '['), *close = strrchr(symbol, ']');
+	char name[512];
+	int n;
+
+	if (!open || !close || close < open)
+		return false;
+	n = snprintf(name, sizeof name, "%.*s[...%s", (int)(open - symbol), symbol, close);
+	return n > 0 && (size_t)n < sizeof name && is_same(p, name, (size_t)n);
+}
+
+bool pattern_matches(struct pattern *p, const char *symbol)
+{
+	static const struct name_style full = {.fold_clones = true};
+	static const struct name_style simple = {.demangle = SYM_DEMANGLE_SIMPLE,
+						 .fold_clones = true};
+	const char *name;
+	size_t n, begin;
+
+	if (is_name(p, symbol) || is_go_instance(p, symbol) ||
+	    is_name(p, pattern_display_name(p, symbol)))
+		return true;
+	name = demangle(&p->demangler, symbol, &full);
+	if (is_name(p, name))
+		return true;
+	if (name == symbol || !strncmp(name, symbol, strlen(name)))
+		return false; /* no mangled name */
+	n = without_arguments(name);
+	begin = without_return_type(name, n);
+	if (is_same(p, name, n) || is_name(p, name + begin) || is_same(p, name + begin, n - begin))
+		return true;
+	name = demangle(&p->shortened, symbol, &simple);
+	return is_name(p, name) || is_bare_name(p, name);
+}
+
+const char *pattern_display_name(struct pattern *p, const char *symbol)
+{
+	static const struct name_style full = {.fold_clones = false};
+
+	return demangle(&p->demangler, symbol, &full);
+}
+
+unsigned name_distance(const char *a, size_t na, const char *b, size_t nb, unsigned max)
+{
+	enum { LETTERS = 64 };
+	unsigned row[LETTERS + 1];
+
+	if (na > LETTERS || nb > LETTERS || (na > nb ? na - nb : nb - na) > max)
+		return max + 1;
+	for (size_t k = 0; k <= nb; k++)
+		row[k] = (unsigned)k;
+	for (size_t i = 0; i < na; i++) {
+		unsigned diagonal = row[0];
+
+		row[0] = (unsigned)i + 1;
+		for (size_t k = 0; k < nb; k++) {
+			unsigned changed = diagonal + (a[i] != b[k]);
+			unsigned least = row[k] < row[k + 1] ? row[k] : row[k + 1];
+
+			diagonal = row[k + 1];
+			row[k + 1] = changed < least + 1 ? changed : least + 1;
+		}
+	}
+	return row[nb] > max ? max + 1 : row[nb];
+}

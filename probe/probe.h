@@ -1,0 +1,78 @@
+/* probe.h - where probes go: from the names that people write to places in files.
+ *
+ * The spellings are those of bpftrace ("uprobe:FILE:FUNCTION", Documentation "Probes") and perf
+ * ("FUNCTION+OFFSET", tools/perf/Documentation/perf-probe.txt). Places are what uprobes want: an
+ * offset in a file (Documentation/trace/uprobetracer.rst). Nothing here talks to the kernel.
+ *
+ *	struct probe_spec spec;
+ *	struct probe_places found;
+ *
+ *	rc = probe_parse(&spec, text, strlen(text), &err);
+ *	if (!rc)
+ *		rc = probe_find(&spec, 0, &found, &err);
+ *	... found.path, found.places.v[i].off ...
+ *	probe_places_done(&found);
+ */
+#ifndef PROBE_PROBE_H
+#define PROBE_PROBE_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/vec.h"
+
+enum probe_kind {
+	PROBE_ENTRY,  /* uprobe: the first instruction of a function, or another one in it */
+	PROBE_RETURN, /* uretprobe: where it returns to */
+	PROBE_USDT,   /* usdt: a tracing point that the program's source has (sys/sdt.h) */
+};
+
+/* A place as it was written. The texts point into what was parsed and are not terminated. */
+struct probe_spec {
+	enum probe_kind kind;
+	const char *file, *what; /* what: name or pattern of functions; PROVIDER:NAME of USDT */
+	size_t file_len, what_len;
+	bool has_address; /* instead of a name: a vaddr of the file, in `plus` */
+	uint64_t plus;	  /* bytes behind the start of the function */
+};
+
+/* Does a text begin as a probe: "uprobe:", "uretprobe:", "usdt:", or bpftrace's "u:", "ur:", "U:"?
+ */
+bool probe_is_spec(const char *text);
+/* The length of the probe at the start of a list that commas separate: commas in brackets, as in
+ * f(int, char), are part of a name. */
+size_t probe_spec_length(const char *list);
+/* Parses text[0..len). Returns 0, or -ERR_USAGE with *err. */
+int probe_parse(struct probe_spec *ret, const char *text, size_t len, struct err *err);
+
+struct probe_place {
+	uint64_t off;	      /* in the file */
+	uint64_t ref_ctr_off; /* of the counter that switches a USDT probe on; 0: none */
+	const char *name;     /* as people read it; lives in probe_places.names */
+};
+
+struct probe_places {
+	char path[PATH_MAX];		/* of the file, as this process opens it */
+	VEC(struct probe_place) places; /* by rising off, each once */
+	struct arena names;
+	/* No function has just this name; these have it behind a namespace, class or package. */
+	bool by_last_part;
+};
+
+/* Looks for what a spec names. The file is found as a shell and the loader do: a path, a command in
+ * PATH, or a library by its soname ("libz.so.1"); with `pid` (not 0) a path is one of the process's
+ * own file system, and a soname is first looked for among what it has mapped. Names come from
+ * .symtab, .dynsym, .gnu_debugdata, the separate debug file, and Go's own table; they match with or
+ * without arguments, template arguments and the suffixes of clones (.isra.0). `*` and `?` are
+ * wildcards, which take functions only, not what compilers add to each file. Returns 0, or a
+ * negative value with *err, which names what comes near. *ret must be given to probe_places_done()
+ * in any case. */
+int probe_find(const struct probe_spec *spec, pid_t pid, struct probe_places *ret, struct err *err);
+void probe_places_done(struct probe_places *p);
+
+#endif

@@ -1,0 +1,116 @@
+/* spec.c - what a person wrote, taken apart. */
+#include <string.h>
+
+#include "base/text.h"
+#include "probe/probe.h"
+
+static const struct prefix {
+	const char *text;
+	enum probe_kind kind;
+} prefixes[] = {
+	{"uprobe:", PROBE_ENTRY}, {"u:", PROBE_ENTRY},	 {"uretprobe:", PROBE_RETURN},
+	{"ur:", PROBE_RETURN},	  {"usdt:", PROBE_USDT}, {"U:", PROBE_USDT},
+};
+
+static const struct prefix *prefix_of(const char *text, size_t len)
+{
+	for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+		if (len >= strlen(prefixes[i].text) &&
+		    !memcmp(text, prefixes[i].text, strlen(prefixes[i].text)))
+			return &prefixes[i];
+	return NULL;
+}
+
+bool probe_is_spec(const char *text)
+{
+	return prefix_of(text, strlen(text)) != NULL;
+}
+
+size_t probe_spec_length(const char *list)
+{
+	size_t depth = 0, n;
+
+	for (n = 0; list[n]; n++) {
+		if (strchr("([<{", list[n]))
+			depth++;
+		else if (strchr(")]>}", list[n]) && depth)
+			depth--;
+		else if (list[n] == ',' && !depth)
+			break;
+	}
+	return n;
+}
+
+/* "0x1234" or "1234" in all of text[0..len). */
+static bool parse_number(const char *text, size_t len, uint64_t *ret)
+{
+	const unsigned base = len > 2 && text[0] == '0' && text[1] == 'x' ? 16 : 10;
+	static const char digits[] = "0123456789abcdef";
+	uint64_t v = 0;
+
+	for (size_t i = base == 16 ? 2 : 0; i < len; i++) {
+		char c = text[i] >= 'A' && text[i] <= 'F' ? (char)(text[i] + 'a' - 'A') : text[i];
+		const char *d = c ? memchr(digits, c, base) : NULL;
+
+		if (!d || v > (UINT64_MAX - 15) / base)
+			return false;
+		v = v * base + (uint64_t)(d - digits);
+	}
+	*ret = v;
+	return len > 0;
+}
+
+/* Takes "+0x10" from the end of a name. C++ has functions named operator+. */
+static void split_plus(struct probe_spec *s)
+{
+	const char *plus = memrchr(s->what, '+', s->what_len);
+
+	if (!plus || plus == s->what ||
+	    !parse_number(plus + 1, s->what_len - (size_t)(plus + 1 - s->what), &s->plus))
+		return;
+	s->what_len = (size_t)(plus - s->what);
+}
+
+/* "file.c:42" as perf probe takes it. */
+static bool is_line(const struct probe_spec *s)
+{
+	const char *colon = memrchr(s->what, ':', s->what_len);
+	uint64_t line;
+
+	return colon && colon > s->what && colon[-1] != ':' &&
+	       parse_number(colon + 1, s->what_len - (size_t)(colon + 1 - s->what), &line);
+}
+
+int probe_parse(struct probe_spec *ret, const char *text, size_t len, struct err *err)
+{
+	const struct prefix *p = prefix_of(text, len);
+	struct probe_spec s = {0};
+	const char *colon;
+
+	if (!p)
+		return err_set(err, ERR_USAGE, NULL, "'%.*s' is no probe", (int)len, text);
+	s.kind = p->kind;
+	s.file = text + strlen(p->text);
+	colon = memchr(s.file, ':', len - strlen(p->text));
+	if (!colon || colon == s.file || colon + 1 == text + len)
+		return err_set(err, ERR_USAGE, NULL,
+			       "'%.*s': a file and a name are wanted, as in %s./prog:%s", (int)len,
+			       text, p->text, s.kind == PROBE_USDT ? "provider:name" : "function");
+	s.file_len = (size_t)(colon - s.file);
+	s.what = colon + 1;
+	s.what_len = (size_t)(text + len - s.what);
+	if (s.kind != PROBE_USDT && is_line(&s))
+		return err_set(err, ERR_USAGE, NULL,
+			       "'%.*s': lines are not looked up; `addr2line`'s opposite is gdb's "
+			       "`info line %.*s`, whose address can stand here",
+			       (int)len, text, (int)s.what_len, s.what);
+	if (s.kind != PROBE_USDT && s.what[0] >= '0' && s.what[0] <= '9')
+		s.has_address = parse_number(s.what, s.what_len, &s.plus);
+	else if (s.kind != PROBE_USDT)
+		split_plus(&s);
+	if (s.kind == PROBE_RETURN && s.plus && !s.has_address)
+		return err_set(err, ERR_USAGE, NULL, "'%.*s': a return has no offset", (int)len,
+			       text);
+	*ret = s;
+	return 0;
+}

@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""Probes by name: who calls this function? By the lines that the manuals of perf and bpftrace type, in the languages that people
+write, on files that live elsewhere, and with nothing left behind."""
+import os
+import re
+import signal
+import subprocess
+import time
+
+from lib import CAPTURE, RESOLVE, Tap, capture, have, need_events, run, until, until_open
+from perfdata import PerfData
+
+tap = Tap()
+need_events()
+if os.geteuid():
+    tap.skip("probes change the code of programs: root only")
+    tap.end()
+    raise SystemExit
+
+HELLO = """#include <stdio.h>
+__attribute__((noipa)) void func_d(void) { puts("Hello"); }
+__attribute__((noipa)) void func_c(void) { func_d(); __asm__ volatile(""); }
+__attribute__((noipa)) void func_b(void) { func_c(); __asm__ volatile(""); }
+__attribute__((noipa)) void func_a(void) { func_b(); __asm__ volatile(""); }
+int main(void) { for (int i = 0; i < 3; i++) func_a(); return 0; }
+"""
+CXX = """#include <cstdio>
+namespace ns {
+struct W {
+	int v;
+	__attribute__((noinline)) int run(int x) { return v += x; }
+	__attribute__((noinline)) int run(const char *s) { return v += s[0]; }
+	template <class T> __attribute__((noinline)) T gen(T t) { v++; return t + (T)v; }
+};
+}
+int main(int c, char **)
+{
+	ns::W w{c};
+	int s = 0;
+	for (int i = 0; i < 5; i++)
+		s += w.run(i) + w.run("x") + w.gen<int>(i) + (int)w.gen<double>(i);
+	std::printf("%d\\n", s);
+}
+"""
+GO = """package main
+import "fmt"
+type T struct{ n int }
+//go:noinline
+func (t *T) Method(x int) int { t.n += x; return t.n }
+//go:noinline
+func leaf(x int) int { return x * 3 }
+//go:noinline
+func caller(t *T) int { s := 0; for i := 0; i < 4; i++ { s += leaf(i) + t.Method(i) }; return s }
+func main() { fmt.Println(caller(&T{})) }
+"""
+RUST = """mod gn {
+    pub trait Work { fn work(&self, x: u64) -> u64; }
+    pub struct S(pub u64);
+    impl Work for S { #[inline(never)] fn work(&self, x: u64) -> u64 { self.0 + x } }
+    #[inline(never)] pub fn free_fn<T: Work>(t: &T, n: u64) -> u64 { let mut s = 0; for i in 0..n { s += t.work(i) } s }
+}
+fn main() { println!("{}", gn::free_fn(&gn::S(3), 4)); }
+"""
+LIBZ = """#include <zlib.h>
+int main(void)
+{
+	unsigned char in[1000] = {1}, out[2000];
+	for (int i = 0; i < 3; i++) { uLongf n = sizeof out; compress(out, &n, in, sizeof in); }
+	return 0;
+}
+"""
+USDT = """#include <sys/sdt.h>
+unsigned short app_go_semaphore __attribute__((section(".probes")));
+__attribute__((noipa)) void work(int i) { DTRACE_PROBE1(app, step, i); __asm__ volatile(""); }
+int main(void) { for (int i = 0; i < 4; i++) work(i); return 0; }
+"""
+LOOP = """#include <stdlib.h>
+#include <unistd.h>
+__attribute__((noipa)) void leaf(void) {}
+__attribute__((noipa)) void mid(void) { leaf(); __asm__ volatile(""); }
+int main(int c, char **v) { for (long n = atol(v[1]); n--; c > 2 && usleep(1000)) mid(); return 0; }
+"""
+
+
+def make(name, text, command):
+    with open(name, "w") as f:
+        f.write(text)
+    run(command.split())
+
+
+def left():
+    """What is in tracefs of this kind."""
+    with open("/sys/kernel/tracing/uprobe_events") as f:
+        return [line for line in f if ":unspool_" in line]
+
+
+def folded(*options):
+    """{stack without the program's start: calls}"""
+    out = run([RESOLVE, "-q", "--no-inline", *options, "perf.data"]).stdout
+    return {re.sub(r"^.*?;(?=(main|main\.main|rs::main)(;|$))", "", re.sub(r"^.*;(?=rs::main;)", ";", s)): int(n)
+            for s, _, n in (line.rpartition(" ") for line in out.splitlines())}
+
+
+def probed(event, *command):
+    p = capture("-e", event, "--", *command)
+    return folded() if p.n_samples else {}
+
+
+def same(have_, want, what):
+    tap.check(have_ == want, what, have_, want)
+
+
+# ---- the documents' own program: gcc -O2 without frame pointers ---------------------------------
+make("hello.c", HELLO, "gcc -O2 -fomit-frame-pointer hello.c -o hello")
+chain = "main;func_a;func_b;func_c;func_d"
+same(probed("uprobe:./hello:func_d", "./hello"), {chain: 3}, "who calls func_d: the whole chain")
+stacks = {chain.rpartition(";")[0]: 3, chain: 3, "main;func_a": 3, "main;func_a;func_b": 3, "main": 1}
+same(probed("uprobe:./hello:*", "./hello"), stacks, "all functions of a program, and nothing that the linker added")
+same(probed("uretprobe:./hello:func_c", "./hello"), {"main;func_a;func_b": 3}, "where a function returns to")
+off = next(int(line.split()[0], 16) for line in run(["nm", "hello"]).stdout.splitlines() if line.endswith(" func_d"))
+same(probed(f"uprobe:./hello:{off:#x}", "./hello"), {chain: 3}, "an address of the file")
+p = capture("-c", 2, "-e", "uprobe:./hello:func_*", "--", "./hello")
+tap.check(p.n_samples == 6, "-c 2: each second of 12 calls", p.stderr)
+p = run([CAPTURE, "-q", "-a", "-e", "uprobe:./hello:func_d", "--", "./hello"])
+same({s: n for s, n in folded("--comm", "hello").items()}, {chain: 3}, "-a")
+text = run(["perf", "script", "-i", "perf.data", "-F", "ip,sym"]).stdout.split("\n")
+tap.check([line.split()[-1] for line in text if line.strip()][:4] == ["func_d", "func_c", "func_b", "func_a"], "perf reads the recording", text)
+p = run([CAPTURE, "-e", "uprobe:./hello:funcd", "--", "./hello"], check=False)
+tap.check(p.returncode == 2 and "near it: func_d" in p.stderr, "a wrong name: the nearest ones", p.stderr)
+p = run([CAPTURE, "-e", "uprobe:/bin/true:0x1", "--", "./hello"], check=False)
+tap.check(p.returncode == 2 and "0x1" in p.stderr, "no address of code: refused", p.stderr)
+p = capture("-e", "uprobe:libz.so.1:adler32", "--", "./hello")
+tap.check(p.n_samples == 0 and "not called" in p.stderr, "a probe that is not hit: a line says so", p.stderr)
+tap.check(not left(), "nothing is left in tracefs", left())
+
+# ---- C++, Go, Rust ------------------------------------------------------------------------------
+make("w.cc", CXX, "g++ -O2 w.cc -o w")
+same(probed("uprobe:./w:ns::W::run", "./w"), {"main;ns::W::run": 10}, "C++: all overloads")
+same(probed("uprobe:./w:ns::W::run(int)", "./w"), {"main;ns::W::run": 5}, "C++: one overload")
+same(probed("uprobe:./w:ns::W::gen", "./w"), {"main;ns::W::gen<int>": 5, "main;ns::W::gen<double>": 5}, "C++: all instances")
+same(probed("uprobe:./w:ns::W::gen<int>", "./w"), {"main;ns::W::gen<int>": 5}, "C++: one instance")
+same(probed("uprobe:./w:W::run", "./w"), {"main;ns::W::run": 10}, "C++: the last part of the name")
+make("main.go", GO, "go build -o g main.go")
+run(["strip", "-o", "gs", "g"])
+for program in ("g", "gs"):
+    same(probed(f"uprobe:./{program}:main.(*T).Method", f"./{program}"), {"main.main;main.caller;main.(*T).Method": 4}, f"Go, {program}: a method")
+    same(probed(f"uprobe:./{program}:main.leaf", f"./{program}"), {"main.main;main.caller;main.leaf": 4}, f"Go, {program}: a function")
+make("rs.rs", RUST, "rustc -O -g rs.rs")
+same(probed("uprobe:./rs:gn::free_fn", "./rs"), {"rs::main;rs::gn::free_fn": 1}, "Rust: a function")
+calls = probed("uprobe:./rs:<rs::gn::S as rs::gn::Work>::work", "./rs")
+tap.check(sum(calls.values()) == 4 and all("free_fn" in s for s in calls), "Rust: a method of a trait", calls)
+
+# ---- libraries, tracing points ------------------------------------------------------------------
+make("z.c", LIBZ, "gcc -O2 z.c -o z -lz")
+same(probed("uprobe:libz.so.1:compress", "./z"), {"main;compress": 3}, "a library by its soname")
+make("us.c", USDT, "gcc -O2 us.c -o us")
+same(probed("usdt:./us:app:step", "./us"), {"main;work": 4}, "a tracing point of sys/sdt.h")
+p = run([CAPTURE, "-e", "usdt:./us:app:stop", "--", "./us"], check=False)
+tap.check(p.returncode == 2 and "app:step" in p.stderr, "no such tracing point: those that there are", p.stderr)
+
+# ---- many, often, elsewhere ---------------------------------------------------------------------
+with open("many.c", "w") as f:
+    f.write("".join(f"__attribute__((noipa)) void fn_{i}(void) {{}}\n" for i in range(1000)))
+    f.write("int main(void) {" + "".join(f"fn_{i}();" for i in range(1000)) + " return 0; }\n")
+run(["gcc", "-O1", "many.c", "-o", "many"])
+same(probed("uprobe:./many:fn_*", "./many"), {f"main;fn_{i}": 1 for i in range(1000)}, "a thousand functions at once")
+make("loop.c", LOOP, "gcc -O2 -static loop.c -o loop")
+p = capture("-e", "uprobe:./loop:leaf", "--", "./loop", 20000)
+tap.check(p.n_samples == 20000 and p.n_lost == 0 and folded() == {"main;mid;leaf": 20000}, "20,000 calls: none lost, all whole", p.stderr)
+os.makedirs("root/app", exist_ok=True)
+os.rename("loop", "root/app/inner")
+inner = subprocess.Popen(["unshare", "--mount", "--root", "root", "/app/inner", "100000000", "slow"])
+until(lambda: os.path.realpath(f"/proc/{inner.pid}/exe").endswith("/app/inner"), "the program in its own root")
+p = capture("-p", inner.pid, "--duration", 0.5, "-e", "uprobe:/app/inner:mid")
+tap.check(p.n_samples > 10 and list(folded()) == ["main;mid"], "-p: the file is the one that the process sees", p.stderr, folded())
+
+# ---- a recorder that was killed ------------------------------------------------------------------
+r = subprocess.Popen([CAPTURE, "-q", "-o", "killed.data", "-p", str(inner.pid), "-e", "uprobe:/app/inner:*"])
+until_open(r)
+r.kill()
+r.wait()
+tap.check(len(left()) > 1, "killed: its probes stay", left())
+capture("-o", "next.data", "-e", "uprobe:./hello:func_d", "--", "./hello")
+tap.check(not left(), "the next recording removes them", left())
+inner.kill()
+inner.wait()
+
+# ---- --list -------------------------------------------------------------------------------------
+names = run([CAPTURE, "--list", "uprobe:./w:ns::*"]).stdout.splitlines()
+tap.check(len(names) == 4 and all(run([CAPTURE, "--list", n]).stdout.splitlines() == [n] for n in names),
+          "--list: functions, in a form that can be given", names)
+fields = run([CAPTURE, "--list", "sched:sched_switch"]).stdout.splitlines()
+tap.check(fields[0] == "sched:sched_switch" and "    pid_t prev_pid" in fields, "--list: the fields of a tracepoint", fields)
+events = run([CAPTURE, "--list"]).stdout.splitlines()
+tap.check({"cycles", "page-faults", "sched:sched_switch"} <= set(events), "--list: events", events[:5])
+p = run([CAPTURE, "--list", "nosuch*"], check=False)
+tap.check(p.returncode == 2 and "nosuch*" in p.stderr, "--list: nothing like it", p.stderr)
+tap.end()

@@ -1,0 +1,145 @@
+/* test_match.c - patterns and names. The mangled names are those that g++ 12, rustc and Go 1.19
+ * wrote. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "probe/match.h"
+#include "probe/probe.h"
+
+static bool means(const char *text, const char *symbol)
+{
+	struct pattern p;
+	bool is;
+
+	pattern_init(&p, text, strlen(text));
+	is = pattern_matches(&p, symbol);
+	pattern_done(&p);
+	return is;
+}
+
+static bool means_last_part(const char *text, const char *symbol)
+{
+	struct pattern p;
+	bool is;
+
+	pattern_init(&p, text, strlen(text));
+	p.last_part = true;
+	is = pattern_matches(&p, symbol);
+	pattern_done(&p);
+	return is;
+}
+
+static void names(void **unused)
+{
+	static const struct {
+		const char *text, *symbol;
+		bool is;
+	} rows[] = {
+		{"func_d", "func_d", true},
+		{"func_d", "func_dd", false},
+		{"func", "func.isra.0", true},
+		{"func", "func.constprop.0.isra.3", true},
+		{"func_*", "func_a", true},
+		{"f?nc", "func", true},
+		{"f?nc", "fuunc", false},
+		{"*", "x", true},
+		{"ns::W::run", "_ZN2ns1W3runEi", true},
+		{"ns::W::run", "_ZN2ns1W3runEPKc.isra.0", true},
+		{"ns::W::run(int)", "_ZN2ns1W3runEi", true},
+		{"ns::W::run(int)", "_ZN2ns1W3runEPKc", false},
+		{"_ZN2ns1W3runEi", "_ZN2ns1W3runEi", true},
+		{"ns::W::gen", "_ZN2ns1W3genIiEET_S2_", true},
+		{"ns::W::gen<int>", "_ZN2ns1W3genIiEET_S2_", true},
+		{"ns::W::gen<int>(int)", "_ZN2ns1W3genIiEET_S2_", true},
+		{"ns::W::gen<double>", "_ZN2ns1W3genIiEET_S2_", false},
+		{"ns::foo", "_ZNK2ns3fooEiPKc", true},
+		{"(anonymous namespace)::bar", "_ZN12_GLOBAL__N_13barEv", true},
+		{"std::vector::operator[]", "_ZNSt6vectorIiSaIiEEixEm", true},
+		{"Foo::operator()", "_ZN3FooclEi", true},
+		{"ns::W::operator+", "_ZN2ns1WplEi", true},
+		{"std::main::foo", "_RNvNtC3std4main3foo", true},
+		{"main.(*T).Method", "main.(*T).Method", true},
+		{"main.(*T).Method", "main.(xT).Method", false},
+		{"main.sum[...]", "main.sum[go.shape.int_0]", true},
+		{"main.sum[go.shape.int_0]", "main.sum[go.shape.int_0]", true},
+		{"main.sum", "main.sum[go.shape.int_0]", false},
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (means(rows[i].text, rows[i].symbol) != rows[i].is)
+			fail_msg("%s %s %s", rows[i].text,
+				 rows[i].is ? "must mean" : "must not mean", rows[i].symbol);
+}
+
+static void last_parts(void **unused)
+{
+	(void)unused;
+	assert_true(means_last_part("run", "_ZN2ns1W3runEi"));
+	assert_true(means_last_part("W::run", "_ZN2ns1W3runEi"));
+	assert_false(means_last_part("un", "_ZN2ns1W3runEi"));
+	assert_true(means_last_part("Method", "main.(*T).Method"));
+	assert_false(means_last_part("thod", "main.(*T).Method"));
+}
+
+static void globs(void **unused)
+{
+	(void)unused;
+	assert_true(glob_matches("a*b*c", 5, "axxbyyc", 7));
+	assert_false(glob_matches("a*b*c", 5, "axxbyy", 6));
+	assert_true(glob_matches("**", 2, "", 0));
+	assert_false(glob_matches("?", 1, "", 0));
+	/* Quadratic at most: each star is a point to come back to, not a branch. */
+	assert_false(glob_matches("*a*a*a*a*a*a*a*a*b", 18,
+				  "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 44));
+}
+
+static void distances(void **unused)
+{
+	(void)unused;
+	assert_int_equal(name_distance("funcd", 5, "func_d", 6, 3), 1);
+	assert_int_equal(name_distance("abc", 3, "abc", 3, 3), 0);
+	assert_int_equal(name_distance("kitten", 6, "sitting", 7, 5), 3);
+	assert_int_equal(name_distance("abcdefgh", 8, "a", 1, 3), 4);
+}
+
+static void specs(void **unused)
+{
+	struct probe_spec s;
+	struct err err;
+
+	(void)unused;
+	assert_true(probe_is_spec("uprobe:./a:b") && probe_is_spec("U:./a:b:c"));
+	assert_false(probe_is_spec("sched:sched_switch"));
+	assert_int_equal(probe_spec_length("uprobe:./a:f(int, char),cycles"), 23);
+	assert_int_equal(probe_parse(&s, "uprobe:./a:ns::f+0x10", 21, &err), 0);
+	assert_int_equal(s.kind, PROBE_ENTRY);
+	assert_memory_equal(s.file, "./a", s.file_len);
+	assert_int_equal(s.what_len, 5);
+	assert_int_equal(s.plus, 0x10);
+	assert_int_equal(probe_parse(&s, "uprobe:./a:ns::operator+", 24, &err), 0);
+	assert_int_equal(s.what_len, 13);
+	assert_int_equal(probe_parse(&s, "uretprobe:libc.so.6:0x1234", 26, &err), 0);
+	assert_true(s.has_address && s.plus == 0x1234 && s.kind == PROBE_RETURN);
+	assert_int_equal(probe_parse(&s, "usdt:./a:prov:name", 18, &err), 0);
+	assert_int_equal(s.what_len, 9);
+	assert_true(probe_parse(&s, "uprobe:./a", 10, &err) < 0);
+	assert_true(probe_parse(&s, "uprobe::f", 9, &err) < 0);
+	assert_true(probe_parse(&s, "uprobe:./a:x.c:42", 17, &err) < 0);
+	assert_true(probe_parse(&s, "uretprobe:./a:f+4", 17, &err) < 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names),     cmocka_unit_test(last_parts), cmocka_unit_test(globs),
+		cmocka_unit_test(distances), cmocka_unit_test(specs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
