@@ -48,7 +48,7 @@ HARDEN_LD := $(if $(SAN)$(DEBUG),,-pie -Wl,-z,relro,-z,now)
 UNSPOOL_CFLAGS := -std=gnu11 $(OPT) $(WARN) $(HARDEN) -fno-omit-frame-pointer -pthread \
 	$(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=undefined) $(CFLAGS)
 # The cache tells builds of resolve apart by their build ids.
-LDLIBS := -Wl,--build-id -ldw -lelf -lz -llzma -lzstd -lisal -liberty -ltraceevent -ldl -lm -pthread
+LDLIBS := -Wl,--build-id -ldw -lelf -lz -llzma -lzstd -liberty -ltraceevent -ldl -lm -pthread
 CMOCKA := -lcmocka
 
 
@@ -101,7 +101,7 @@ $(COMMANDS:%=$(BIN)/%): $(BIN)/%: $(BUILD)/cmd/%.o $(CMD_LIB) $(ALL_LIBS)
 static-capture: $(BUILD)/static/capture
 $(BUILD)/static/capture: $(BUILD)/cmd/capture.o $(CMD_LIB) $(ALL_LIBS)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(UNSPOOL_CFLAGS) $(LDFLAGS) -static-pie -o $@ $< $(CMD_LIB) $(ALL_LIBS) -Wl,--build-id -lzstd -llzma -lz -lisal -liberty -lm -pthread
+	$(Q)$(CC) $(UNSPOOL_CFLAGS) $(LDFLAGS) -static-pie -o $@ $< $(CMD_LIB) $(ALL_LIBS) -Wl,--build-id -lzstd -llzma -lz -liberty -lm -pthread
 .PHONY: static-capture
 
 # Unit tests: tests/STAGE/test_X.c, linked with the archives up to STAGE only.

@@ -2,21 +2,60 @@
  * hostile input. */
 #include "modules/decompress.h"
 
-#include <isa-l/igzip_lib.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 #include <zstd.h>
 
 #include "base/pages.h"
 #include "base/unpack.h"
+#include "modules/igzip.h"
 
 /* A watcher is called after this many bytes; each step costs a copy of the window, 32 KiB. */
 enum { STEP_BYTES = 1 << 20 };
 
+/* avail_in and avail_out are 32 bits wide in both libraries. */
+static uint32_t in_step(size_t left)
+{
+	return left < UINT32_MAX ? (uint32_t)left : UINT32_MAX;
+}
+
+static uint32_t out_step(size_t left)
+{
+	return left < STEP_BYTES ? (uint32_t)left : STEP_BYTES;
+}
+
+/* Bytes after the stream are ignored. */
+static int decompress_by_zlib(const uint8_t *in, size_t in_size, uint8_t *out, size_t out_size,
+			      const struct elf_watch *watch)
+{
+	z_stream z = {.next_in = (uint8_t *)(uintptr_t)in};
+	size_t done = 0;
+	int rc = inflateInit(&z);
+
+	if (rc != Z_OK)
+		return rc == Z_MEM_ERROR ? -ERR_NOMEM : -ERR_DAMAGED;
+	while (rc == Z_OK) {
+		uint32_t step = out_step(out_size - done);
+
+		z.avail_in = in_step(in_size - (size_t)(z.next_in - in));
+		z.next_out = out + done;
+		z.avail_out = step;
+		rc = inflate(&z, Z_NO_FLUSH); /* Z_BUF_ERROR: nothing was read or written */
+		done += step - z.avail_out;
+		if (watch && (rc == Z_OK || rc == Z_STREAM_END))
+			watch->grew(watch->arg, out, done, out_size);
+	}
+	inflateEnd(&z);
+	if (rc == Z_MEM_ERROR)
+		return -ERR_NOMEM;
+	return rc == Z_STREAM_END && done == out_size ? 0 : -ERR_DAMAGED;
+}
+
 /* igzip is twice as fast as zlib and, unlike libdeflate, which is not faster, works in steps: what
- * was inflated can be used before the rest is. Bytes after the stream are ignored. */
-static int decompress_zlib(const uint8_t *in, size_t in_size, uint8_t *out, size_t out_size,
-			   const struct elf_watch *watch)
+ * was inflated can be used before the rest is. */
+static int decompress_by_igzip(const struct igzip *lib, const uint8_t *in, size_t in_size,
+			       uint8_t *out, size_t out_size, const struct elf_watch *watch)
 {
 	struct inflate_state *z = malloc(sizeof *z);
 	size_t done = 0;
@@ -24,23 +63,21 @@ static int decompress_zlib(const uint8_t *in, size_t in_size, uint8_t *out, size
 
 	if (!z)
 		return -ERR_NOMEM;
-	isal_inflate_init(z);
+	lib->inflate_init(z);
 	z->crc_flag = ISAL_ZLIB; /* header and checksum are checked */
 	z->next_in = (uint8_t *)(uintptr_t)in;
 	while (z->block_state != ISAL_BLOCK_FINISH) {
-		/* avail_* are 32 bits wide. */
-		size_t in_left = in_size - (size_t)(z->next_in - in), out_left = out_size - done;
-		uint32_t in_step = in_left < UINT32_MAX ? (uint32_t)in_left : UINT32_MAX;
-		uint32_t step = out_left < STEP_BYTES ? (uint32_t)out_left : STEP_BYTES;
+		uint32_t offered = in_step(in_size - (size_t)(z->next_in - in));
+		uint32_t step = out_step(out_size - done);
 
-		z->avail_in = in_step;
+		z->avail_in = offered;
 		z->next_out = out + done;
 		z->avail_out = step;
-		if (isal_inflate(z) != ISAL_DECOMP_OK)
+		if (lib->inflate(z) != ISAL_DECOMP_OK)
 			break;
 		done += step - z->avail_out;
 		/* Nothing was read or written: the input ends early, or the output is full. */
-		if (z->avail_in == in_step && z->avail_out == step)
+		if (z->avail_in == offered && z->avail_out == step)
 			break;
 		if (watch)
 			watch->grew(watch->arg, out, done, out_size);
@@ -48,6 +85,15 @@ static int decompress_zlib(const uint8_t *in, size_t in_size, uint8_t *out, size
 	ok = z->block_state == ISAL_BLOCK_FINISH && done == out_size;
 	free(z);
 	return ok ? 0 : -ERR_DAMAGED;
+}
+
+static int decompress_zlib(const uint8_t *in, size_t in_size, uint8_t *out, size_t out_size,
+			   const struct elf_watch *watch)
+{
+	const struct igzip *lib = igzip_library();
+
+	return lib ? decompress_by_igzip(lib, in, in_size, out, out_size, watch)
+		   : decompress_by_zlib(in, in_size, out, out_size, watch);
 }
 
 static int decompress_zstd(const uint8_t *in, size_t in_size, uint8_t *out, size_t out_size)

@@ -1,7 +1,6 @@
 /* find.c - tries files until one matches the recording; remembers why the others were refused. */
 #include "modules/find.h"
 
-#include <isa-l/crc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 
 #include "base/rooted.h"
 #include "modules/debuginfod_cache.h"
+#include "modules/igzip.h"
 #include "modules/image.h"
 #include "modules/debug_sup.h"
 
@@ -175,7 +175,7 @@ static enum module_miss check_file(const struct file_check *check, struct elf_im
 	}
 	bytes = elf_image_bytes(img, &size);
 	if (check->crc && !(check->id->size && have->size) &&
-	    crc32_gzip_refl(0, bytes, size) != *check->crc)
+	    igzip_crc32(bytes, size) != *check->crc)
 		return MODULE_MISS_CRC_DIFFERS;
 	if (check->wants_debug && !image_has(img, ".debug_info") && !image_has(img, ".symtab")) {
 		bool cut = image_is_cut(img);

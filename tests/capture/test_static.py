@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""capture brings neither unwinder nor libdw (libisal comes with the debug files of functions that are probed), and linked statically it records in a root with nothing but /proc."""
+"""capture brings neither unwinder nor libdw, and linked statically it records in a root with nothing but /proc."""
 import os
 import shutil
 import subprocess
@@ -14,7 +14,7 @@ if os.path.basename(BUILD) != CC:
     tap.end()
 needed = set(run(["readelf", "-d", CAPTURE]).stdout.split("Shared library: [")[1:])
 needed = {n.split(".so")[0] for n in needed}
-tap.check(needed <= {"libc", "libz", "libzstd", "liblzma", "libisal", "libm"}, "capture links libraries of compression, no others", needed)
+tap.check(needed <= {"libc", "libz", "libzstd", "liblzma", "libm"}, "capture links libraries of compression, no others", needed)
 
 env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
 subprocess.run(["make", "-s", "-C", TOP, f"CC={CC}", "static-capture"], check=True, stdout=subprocess.DEVNULL, env=env)
