@@ -89,6 +89,7 @@ step() { # RELEASE USER COMMAND
 		echo "bare: FAILED: $1, $2: $3 (status $rc, $((SECONDS - start)) s)"
 		failed=1
 	fi
+	sed -nE "s/^ +skipped: /$1, $2: /p; s/^unsteady: /$1, $2, once: /p" "$log" >>"$work/depends"
 	[ -z "${BARE_LOGS:-}" ] || cp "$log" "$BARE_LOGS/$1-$2-${3//[^a-z]/_}.log"
 }
 
@@ -124,4 +125,11 @@ for release in "$@"; do
 	release
 	rm -rf --one-file-system "$root"
 done
+# What the others all ran: these hung on the machine, the user or the moment.
+if [ -s "$work/depends" ]; then
+	echo "bare: what depended on the machine:"
+	sort -u "$work/depends" | cut -c -200 | sed 's/^/  /'
+else
+	echo "bare: nothing depended on the machine"
+fi
 exit $failed

@@ -32,6 +32,7 @@ MISSING = [tool for tool in ("go", "perf", "less") if not have(tool)]
 
 def shapes(line):
     """Its words and the functions of its stacks, without numbers and paths."""
+    line = re.sub(r"\b(__GI_)?__(clone3|clone)\b", r"\2", line)  # glibc's own names where its debug symbols are installed
     return re.sub(r"/\S+|\d[\d,.]*", "#", line.replace("...", " ")).replace(";", " ").split()
 
 
