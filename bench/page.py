@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """page.py - what the page of -f html costs a browser, beside speedscope and an SVG flame graph of the same stacks.
 
-Headless Chromium by its DevTools protocol (tests/browser.py). Three sizes: s is a recording of g++; m has 100,000 distinct stacks, 1.2 M nodes
-of their tree; l is 50 MB of folded stacks with long C++ names. Printed of each page: size of its file beside the gzipped folded stacks, seconds
-until it is drawn and idle, memory of its scripts (after collection) and peak of its process, milliseconds from a click to the picture that
+Headless Chromium by its DevTools protocol (tests/browser.py). Sizes: s is a recording of g++; m has 100,000 distinct stacks, 1.2 M nodes
+of their tree; l is 50 MB of folded stacks with long C++ names; d (where it is asked for) is 10,000 levels deep. Printed of each page: size of its
+file beside the gzipped folded stacks, seconds until it is drawn and idle, CPU seconds of the page's process until then, memory of its scripts (after collection) and peak of its process, milliseconds from a click to the picture that
 answers it, the longest frame and frames per second while the mouse moves, clicks and scrolls. `empty` is a page with nothing in it. Nothing is
 asserted: differences under two times mean nothing on a shared machine.
 
   make bench-page                      all
   make bench-page B="--sizes s,m --pages html,speedscope"
+  make bench-page B="--sizes m,d --pages svg,pl --flamegraph-pl .../flamegraph.pl"
 
 speedscope is fetched by npm (build/bench-page/npm) and left out where that cannot be done."""
 import argparse
@@ -49,6 +50,12 @@ def random_stacks(n_stacks, names, fresh, depth, seed):
     return stacks[1:]
 
 
+def deep_stacks(names, r):
+    """One stack of 10,000 levels, and branches of it."""
+    chain = [r.choice(names) for _ in range(10000)]
+    return [["app", *chain]] * 300 + [["app", *chain[:r.randint(100, 9990)], *(r.choice(names) for _ in range(30))] for _ in range(40)]
+
+
 def write_folded(path, stacks, seed):
     r = random.Random(seed)
     sums = {}
@@ -81,6 +88,8 @@ def make_sizes(wanted, bin_dir):
             record(f"{bin_dir}/resolve", f"{bin_dir}/capture")
         elif size == "m":
             write_folded(f"{DIR}/m.folded", random_stacks(100000, words(r, 6000), 12, 26, 1), 1)
+        elif size == "d":
+            write_folded(f"{DIR}/d.folded", deep_stacks(words(r, 300), r), 1)
         else:
             write_folded(f"{DIR}/l.folded", random_stacks(33508, cpp_names(r, 9000), 14, 24, 2), 2)
     return {s: gzipped(f"{DIR}/{s}.folded") for s in wanted}
@@ -105,7 +114,7 @@ def speedscope():
     return page
 
 
-def make_page(kind, size, bin_dir):
+def make_page(kind, size, bin_dir, flamegraph_pl):
     """(url, bytes) of a page of a size; None: it cannot be made."""
     source = f"{DIR}/s.data" if size == "s" and kind != "speedscope" and os.path.exists(f"{DIR}/s.data") else f"{DIR}/{size}.folded"
     if kind == "speedscope":
@@ -117,6 +126,12 @@ def make_page(kind, size, bin_dir):
         with open(source, "rb") as f, open(script, "w") as out:
             out.write(f"speedscope.loadFileFromBase64({json.dumps(size + '.folded')}, {json.dumps(base64.b64encode(f.read()).decode())})")
         return f"file://{page}#localProfilePath={script}", os.path.getsize(script)
+    if kind == "pl":
+        path = f"{DIR}/{size}.pl.svg"
+        if flamegraph_pl and not os.path.exists(path):
+            with open(path, "w") as out:
+                subprocess.run(["perl", flamegraph_pl, f"{DIR}/{size}.folded"], stdout=out, check=True)
+        return (f"file://{path}", os.path.getsize(path)) if os.path.exists(path) else None
     path = f"{DIR}/{size}.{'svg' if kind == 'svg' else 'html'}"
     subprocess.run([f"{bin_dir}/resolve", "-q", "-o", path, source], check=True)
     return f"file://{path}", os.path.getsize(path)
@@ -143,6 +158,15 @@ class Bench(browser.Browser):
             return self.call(method, **params)
         finally:
             self.session = session
+
+    def cpu_s(self):
+        """Of all page processes."""
+        seconds = 0
+        for p in self.over_all("SystemInfo.getProcessInfo")["processInfo"]:
+            if p["type"] == "renderer":
+                with open(f"/proc/{p['id']}/stat") as f:
+                    seconds += sum(map(int, f.read().rsplit(")", 1)[1].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+        return seconds
 
     def peak_mb(self):
         """The most that the largest page process has had until now."""
@@ -192,15 +216,17 @@ class Bench(browser.Browser):
 def measure(url, area):
     with Bench(width=1280, height=800) as b:
         b.call("Page.addScriptToEvaluateOnNewDocument", source=WATCH)
+        before = b.cpu_s()
         b.open(url)
         idle = b.wait_idle()
+        cpu = b.cpu_s() - before
         loaded = b.peak_mb()
         heap = b.heap_mb()
         result = b.busy(*area)
-        return {"idle": idle, "heap": heap, "loaded": loaded, "peak": b.peak_mb(), **result}
+        return {"idle": idle, "cpu": cpu, "heap": heap, "loaded": loaded, "peak": b.peak_mb(), **result}
 
 
-AREAS = {"html": (50, 80, 1230, 330), "svg": (50, 80, 1150, 600), "speedscope": (50, 100, 1230, 500), "empty": (50, 80, 1230, 330)}
+AREAS = {"html": (50, 80, 1230, 330), "svg": (50, 80, 1150, 600), "pl": (50, 80, 1150, 600), "speedscope": (50, 100, 1230, 500), "empty": (50, 80, 1230, 330)}
 
 
 def main():
@@ -208,24 +234,25 @@ def main():
     parser.add_argument("--bin", default=os.path.join(TOP, "bin"))
     parser.add_argument("--sizes", default="s,m,l")
     parser.add_argument("--pages", default="html,speedscope,svg")
+    parser.add_argument("--flamegraph-pl", metavar="PATH", help="for pages of `pl`")
     args = parser.parse_args()
     if not browser.find():
         sys.exit("no chromium here")
     sizes = make_sizes(args.sizes.split(","), args.bin)
-    print(f"{'page':14}{'file MB':>9}{'x gz':>6}{'idle s':>8}{'heap MB':>9}{'idle MB':>9}{'peak MB':>9}{'click ms':>10}{'longest ms':>12}{'fps':>7}")
+    print(f"{'page':14}{'file MB':>9}{'x gz':>6}{'idle s':>8}{'cpu s':>7}{'heap MB':>9}{'idle MB':>9}{'peak MB':>9}{'click ms':>10}{'longest ms':>12}{'fps':>7}")
     empty = os.path.join(DIR, "empty.html")
     with open(empty, "w") as f:
         f.write("<!DOCTYPE html><title>empty</title>")
     rows = [("empty", None, None)] + [(kind, size, packed) for size, packed in sizes.items() for kind in args.pages.split(",")]
     for kind, size, packed in rows:
-        page = make_page(kind, size, args.bin) if size else (f"file://{empty}", 0)
+        page = make_page(kind, size, args.bin, args.flamegraph_pl) if size else (f"file://{empty}", 0)
         if not page:
             print(f"{kind + ' ' + size:14} not here")
             continue
         m = measure(page[0], AREAS[kind])
         ratio = f"{page[1] / packed:.2f}" if packed else ""
         click = f"{m['click']:.0f}" if m["click"] is not None else "-"
-        print(f"{kind + ' ' + (size or ''):14}{page[1] / 1e6:9.2f}{ratio:>6}{m['idle']:8.2f}{m['heap']:9.0f}{m['loaded']:9.0f}{m['peak']:9.0f}{click:>10}{m['longest']:12.0f}{m['fps']:7.1f}", flush=True)
+        print(f"{kind + ' ' + (size or ''):14}{page[1] / 1e6:9.2f}{ratio:>6}{m['idle']:8.2f}{m['cpu']:7.2f}{m['heap']:9.0f}{m['loaded']:9.0f}{m['peak']:9.0f}{click:>10}{m['longest']:12.0f}{m['fps']:7.1f}", flush=True)
 
 
 if __name__ == "__main__":

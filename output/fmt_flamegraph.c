@@ -1,5 +1,5 @@
 /* fmt_flamegraph.c - one SVG file that any browser opens: zoom, search, reset; no other file is
- * needed.
+ * needed, and without its script the picture is seen too.
  *
  * A frame is as wide as its share of the weight. Frames narrower than min_width pixels are left
  * out, and the picture says how much that is. Names of options and their meaning as in
@@ -8,11 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/hash.h"
 #include "base/sum.h"
-#include "output/diff.h"
 #include "output/embed.h"
 #include "output/formats.h"
+#include "output/picture.h"
 
 EMBED(svg_labels_js, "output/page/labels.js");
 EMBED(flamegraph_js, "output/page/flamegraph.js");
@@ -21,256 +20,16 @@ enum {
 	ROW = 18,  /* pixels from frame to frame */
 	HEAD = 62, /* title, second line, buttons */
 	FOOT = 34, /* details, share of a search */
-	PAD = 10,  /* left and right */
 	TITLE_BYTES = 90,
 	/* Advance width of a letter of 12 px, in tenths of a pixel; browsers measure again. */
-	LETTER10 = 72
+	LETTER10 = 72,
+	LEAST_LETTERS = 3,     /* of a label */
+	TOOLTIP_LETTERS = 160, /* of a name: deep stacks of long names would be gigabytes */
 };
-
-/* A frame that is drawn. */
-struct box {
-	uint32_t node, depth;
-	uint64_t start; /* weight to the left of it */
-};
-
-struct flamegraph {
-	const struct profile *p;
-	const struct output_options *opt;
-	const struct picture_options *look;
-	unsigned width; /* pixels */
-	struct named_stacks stacks;
-	struct tree reversed;
-	const struct tree *tree;
-	struct tree_order order;
-	uint64_t *totals; /* by node, with callees */
-	double *sides[2]; /* of a difference: the shares of base and new, by node; else NULL */
-	double *limits;	  /* of a difference: by symbol, of noise */
-	VEC(struct box) boxes;
-	uint32_t rows;	 /* that are needed */
-	uint64_t hidden; /* weight of samples whose own frame is too narrow */
-	const char *unit;
-	double scale; /* pixels per weight */
-	struct text out;
-};
-
-/* ---- what is drawn -------------------------------------------------------------------------- */
-
-static int compare_names(const void *pa, const void *pb, void *arg)
-{
-	const struct strtab *names = arg;
-
-	return strcmp(strtab_get(names, *(const uint32_t *)pa),
-		      strtab_get(names, *(const uint32_t *)pb));
-}
-
-/* Siblings are sorted by name, as in all flame graphs. */
-static int order_by_name(struct flamegraph *f, struct err *err)
-{
-	struct strtab *names = &f->stacks.names;
-	size_t i, n = strtab_count(names);
-	uint32_t *sorted = malloc((n + 1) * sizeof *sorted), *rank = malloc((n + 1) * sizeof *rank);
-	int rc;
-
-	for (i = 0; sorted && i < n; i++)
-		sorted[i] = (uint32_t)i;
-	if (sorted && rank) {
-		qsort_r(sorted, n, sizeof *sorted, compare_names, names);
-		for (i = 0; i < n; i++)
-			rank[sorted[i]] = (uint32_t)i;
-		rc = tree_order_make(&f->order, f->tree, rank, n, err);
-	} else {
-		rc = err_nomem(err);
-	}
-	free(sorted);
-	free(rank);
-	return rc;
-}
-
-/* Of a difference: each side is scaled to 1, however long it was recorded. The widths are the mean
- * of both sides unless one side is selected, so that vanished frames are visible as well as new
- * ones. */
-static int sum_sides(struct flamegraph *f, struct err *err)
-{
-	static const double parts[][2] = {[DIFF_WIDTH_MEAN] = {.5, .5},
-					  [DIFF_WIDTH_BASE] = {1, 0},
-					  [DIFF_WIDTH_NEW] = {0, 1}};
-	const double *part = parts[f->look->diff_width];
-	const struct tree *t = f->tree;
-	double whole[2];
-	size_t i, k;
-
-	f->totals = calloc(t->nodes.n, sizeof *f->totals);
-	f->sides[0] = calloc(t->nodes.n, sizeof **f->sides);
-	f->sides[1] = calloc(t->nodes.n, sizeof **f->sides);
-	f->limits = diff_limits(f->p, &f->opt->diff, &f->stacks.tree, 0,
-				strtab_count(&f->stacks.names));
-	if (!f->totals || !f->sides[0] || !f->sides[1] || !f->limits)
-		return err_nomem(err);
-	for (i = t->nodes.n; i--;) {
-		f->sides[0][i] += (double)t->nodes.v[i].count;
-		f->sides[1][i] += (double)t->nodes.v[i].period;
-		for (k = 0; i && k < 2; k++)
-			f->sides[k][t->nodes.v[i].parent] += f->sides[k][i];
-	}
-	for (k = 0; k < 2; k++)
-		whole[k] = f->sides[k][0] > 0 ? f->sides[k][0] : 1;
-	for (i = 0; i < t->nodes.n; i++) {
-		for (k = 0; k < 2; k++)
-			f->sides[k][i] /= whole[k];
-		f->totals[i] =
-			(uint64_t)((f->sides[0][i] * part[0] + f->sides[1][i] * part[1]) * 1e9 +
-				   .5);
-	}
-	return 0;
-}
-
-static int sum_totals(struct flamegraph *f, struct err *err)
-{
-	const struct tree *t = f->tree;
-	size_t i;
-
-	if (f->opt->diff.is_diff)
-		return sum_sides(f, err);
-
-	f->totals = calloc(t->nodes.n, sizeof *f->totals);
-	if (!f->totals)
-		return err_nomem(err);
-	for (i = t->nodes.n; i--;) {
-		const struct tree_node *n = &t->nodes.v[i];
-
-		f->totals[i] =
-			add_saturated(f->totals[i], format_weight(f->opt, n->count, n->period));
-		if (i)
-			f->totals[n->parent] = add_saturated(f->totals[n->parent], f->totals[i]);
-	}
-	return 0;
-}
-
-/* Appends the children of boxes[at] to the list. Their sum may be less than the box: the rest are
- * samples that end there. */
-static int add_children(struct flamegraph *f, size_t at)
-{
-	struct box parent = f->boxes.v[at];
-	uint64_t start = parent.start;
-	uint32_t i;
-
-	for (i = f->order.first[parent.node]; i < f->order.first[parent.node + 1]; i++) {
-		uint32_t id = f->order.ids[i];
-		struct box b = {id, parent.depth + 1, start};
-
-		start = add_saturated(start, f->totals[id]);
-		if (!f->totals[id] || (double)f->totals[id] * f->scale < f->look->min_width) {
-			f->hidden = add_saturated(f->hidden, f->totals[id]);
-			continue;
-		}
-		if (vec_push(&f->boxes, b))
-			return -1;
-		f->rows = b.depth + 1 > f->rows ? b.depth + 1 : f->rows;
-	}
-	return 0;
-}
-
-static int place_boxes(struct flamegraph *f, struct err *err)
-{
-	size_t i;
-
-	f->rows = 1;
-	f->scale = f->totals[0] ? (f->width - 2.0 * PAD) / (double)f->totals[0] : 0;
-	if (vec_push(&f->boxes, (struct box){0}))
-		return err_nomem(err);
-	for (i = 0; i < f->boxes.n; i++)
-		if (add_children(f, i))
-			return err_nomem(err);
-	return 0;
-}
+#define TOUCHES 0.05 /* pixels */
 
 static void add_format(struct text *t, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-
-/* ---- colours -------------------------------------------------------------------------------- */
-
-struct colour {
-	uint8_t r, g, b;		/* the darkest */
-	uint8_t more_r, more_g, more_b; /* what a name's hash may add */
-};
-
-/* Colours by kind of code, as those of the page (page/colours.js). All are bright enough for black
- * text (contrast of at least 4.5), and each differs from all others (test_palettes.py). */
-static const struct colour kind_colours[NAME_KIND_N] = {
-	[NAME_TASK] = {237, 237, 237, 5, 5, 5},	    [NAME_USER] = {244, 150, 87, 2, 18, 29},
-	[NAME_INLINED] = {250, 229, 122, 1, 6, 30}, [NAME_JIT] = {121, 213, 88, 20, 6, 24},
-	[NAME_KERNEL] = {166, 204, 242, 27, 15, 4}, [NAME_UNKNOWN] = {178, 178, 178, 6, 6, 6},
-};
-
-/* The same with colours that remain distinct with all kinds of colour blindness. */
-static const struct colour safe_colours[NAME_KIND_N] = {
-	[NAME_TASK] = {235, 235, 235, 5, 5, 5},	    [NAME_USER] = {247, 80, 29, 0, 11, 14},
-	[NAME_INLINED] = {252, 227, 100, 0, 2, 15}, [NAME_JIT] = {82, 173, 112, 10, 5, 9},
-	[NAME_KERNEL] = {168, 198, 240, 13, 9, 2},  [NAME_UNKNOWN] = {173, 173, 173, 5, 5, 5},
-};
-
-static const struct palette {
-	const char *name;
-	const struct colour *by_kind; /* NULL: one for all */
-	struct colour all;
-} palettes[] = {
-	{"kind", kind_colours, {0}},
-	{"safe", safe_colours, {0}},
-	{"hot", NULL, {205, 90, 50, 50, 140, 55}},
-	{"mem", NULL, {90, 190, 90, 40, 50, 60}},
-	{"io", NULL, {130, 140, 220, 60, 60, 35}},
-	{"red", NULL, {235, 120, 120, 20, 60, 60}},
-	{"green", NULL, {120, 200, 120, 60, 50, 60}},
-	{"blue", NULL, {130, 150, 235, 60, 60, 20}},
-	{"aqua", NULL, {110, 190, 190, 60, 50, 50}},
-	{"yellow", NULL, {215, 215, 90, 35, 35, 60}},
-	{"purple", NULL, {200, 140, 220, 50, 50, 35}},
-	{"orange", NULL, {235, 160, 60, 20, 50, 50}},
-};
-
-enum { N_PALETTES = sizeof palettes / sizeof *palettes };
-
-const char *output_palette_name(unsigned i)
-{
-	return i < N_PALETTES ? palettes[i].name : NULL;
-}
-
-/* Of a difference: red if the share has grown, blue if it is smaller, more saturated for larger
- * changes; grey if the change may be noise. */
-static void add_difference_colour(struct flamegraph *f, uint32_t node)
-{
-	double base = f->sides[0][node], new = f->sides[1][node], more = base > new ? base : new;
-	double by = more > 0 ? (new - base) / more : 0, size = by < 0 ? -by : by;
-	unsigned pale = (unsigned)(190 * (1 - size)) + 40;
-
-	if (!node ||
-	    diff_is_noise(&f->opt->diff, base, new, f->limits[f->tree->nodes.v[node].symbol]))
-		text_str(&f->out, "dcdcdc");
-	else
-		add_format(&f->out, by > 0 ? "f5%02x%02x" : "%02x%02xf5", pale, pale);
-}
-
-/* A name has the same colour in every picture. */
-static void add_colour(struct flamegraph *f, uint32_t node)
-{
-	static const char hex[] = "0123456789abcdef";
-	const struct palette *palette = &palettes[f->look->palette % N_PALETTES];
-	uint32_t symbol = f->tree->nodes.v[node].symbol;
-	const struct strtab *names = &f->stacks.names;
-	enum name_kind kind = node ? f->stacks.kinds.v[symbol] : NAME_TASK;
-	const struct colour *c = palette->by_kind ? &palette->by_kind[kind] : &palette->all;
-	uint64_t h = node ? hash_bytes(strtab_get(names, symbol), strtab_len(names, symbol)) : 0;
-	uint8_t rgb[3];
-	size_t i;
-
-	rgb[0] = (uint8_t)(c->r + (h & 255) * c->more_r / 255);
-	rgb[1] = (uint8_t)(c->g + (h >> 8 & 255) * c->more_g / 255);
-	rgb[2] = (uint8_t)(c->b + (h >> 16 & 255) * c->more_b / 255);
-	for (i = 0; i < 3; i++) {
-		text_char(&f->out, hex[rgb[i] >> 4]);
-		text_char(&f->out, hex[rgb[i] & 15]);
-	}
-}
 
 /* ---- text ----------------------------------------------------------------------------------- */
 
@@ -351,12 +110,13 @@ static size_t cut_bytes(const char *s, size_t n, size_t letters)
 	return i;
 }
 
-static void add_label(struct flamegraph *f, const char *name, size_t n, double width)
+static size_t room_of(double width)
 {
-	size_t room = width > 6 ? (size_t)((width - 6) * 10 / LETTER10) : 0;
+	return width > 6 ? (size_t)((width - 6) * 10 / LETTER10) : 0;
+}
 
-	if (room < 3)
-		return;
+static void add_cut(struct flamegraph *f, const char *name, size_t n, size_t room)
+{
 	if (cut_bytes(name, n, room) == n) {
 		text_xml(&f->out, name, n);
 	} else {
@@ -380,30 +140,219 @@ static void add_sides(struct flamegraph *f, uint32_t node)
 		add_format(&f->out, "%+.0f %%", 100 * (new / base - 1));
 }
 
-static void add_box(struct flamegraph *f, const struct box *b)
+/* ---- boxes ----------------------------------------------------------------------------------
+ *
+ * A frame that has room for letters is a group of its own. The others of a row are paths, one of
+ * each colour, so that browsers have few elements: what is known of them is in the list (below). */
+
+static double width_of(const struct flamegraph *f, const struct box *b)
 {
-	double x = PAD + (double)b->start * f->scale, width = (double)f->totals[b->node] * f->scale;
-	uint32_t row = f->look->inverted ? b->depth : f->rows - 1 - b->depth;
+	return (double)f->totals[b->node] * f->scale;
+}
+
+static double x_of(const struct flamegraph *f, const struct box *b)
+{
+	return PICTURE_PAD + (double)b->start * f->scale;
+}
+
+static uint32_t y_of(const struct flamegraph *f, uint32_t depth)
+{
+	return HEAD + (f->look->inverted ? depth : f->rows - 1 - depth) * ROW;
+}
+
+/* "NAME (WEIGHT, SHARE)"; of a long name the beginning. */
+static void add_tooltip(struct flamegraph *f, const struct box *b)
+{
 	size_t n;
 	const char *name = name_of(f, b->node, &n);
 
-	add_format(&f->out, "<g data-d=\"%u\"><title>", b->depth);
-	text_xml(&f->out, name, n);
+	text_str(&f->out, "<title>");
+	add_cut(f, name, n, TOOLTIP_LETTERS);
 	text_str(&f->out, " (");
 	if (f->opt->diff.is_diff)
 		add_sides(f, b->node);
 	else
 		add_weight(&f->out, f->totals[b->node], f->unit);
-	add_format(&f->out, ", %.2f%%)</title><rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" fill=\"#",
-		   100.0 * (double)f->totals[b->node] / (double)f->totals[0], x, HEAD + row * ROW,
-		   width);
-	if (f->opt->diff.is_diff)
-		add_difference_colour(f, b->node);
-	else
-		add_colour(f, b->node);
-	add_format(&f->out, "\"/><text x=\"%.2f\" y=\"%u\">", x + 3, HEAD + row * ROW + 13);
-	add_label(f, name, n, width);
+	add_format(&f->out, ", %.2f%%)</title>",
+		   100.0 * (double)f->totals[b->node] / (double)f->totals[0]);
+}
+
+static void add_wide_box(struct flamegraph *f, const struct box *b)
+{
+	double x = x_of(f, b), width = width_of(f, b);
+	uint32_t y = y_of(f, b->depth);
+	size_t n;
+	const char *name = name_of(f, b->node, &n);
+
+	text_str(&f->out, "<g>");
+	add_tooltip(f, b);
+	add_format(&f->out,
+		   "<rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%u\" fill=\"#%06x\"/>", x, y,
+		   width, ROW - 1, picture_colour(f, b->node, false));
+	add_format(&f->out, "<text x=\"%.2f\" y=\"%u\">", x + 3, y + 13);
+	add_cut(f, name, n, room_of(width));
 	text_str(&f->out, "</text></g>\n");
+}
+
+/* Narrow boxes: what is drawn of them. */
+struct stripe {
+	uint32_t colour;
+	double x, end;
+};
+
+struct stripes {
+	VEC(struct stripe) list;
+};
+
+/* What touches the box before and has its colour is one with it, where neither is a pixel wide. */
+static int add_stripe(struct stripes *s, const struct flamegraph *f, const struct box *b)
+{
+	double x = x_of(f, b), width = width_of(f, b);
+	struct stripe new = {picture_colour(f, b->node, width < 1), x, x + width};
+	struct stripe *last = s->list.n ? &s->list.v[s->list.n - 1] : NULL;
+
+	if (last && width < 1 && last->colour == new.colour &&x - last->end < TOUCHES) {
+		last->end = new.end;
+		return 0;
+	}
+	return vec_push(&s->list, new);
+}
+
+static int compare_stripes(const void *pa, const void *pb)
+{
+	const struct stripe *a = pa, *b = pb;
+
+	if (a->colour != b->colour)
+		return a->colour < b->colour ? -1 : 1;
+	return (a->x > b->x) - (a->x < b->x);
+}
+
+static void add_stripes(struct flamegraph *f, struct stripes *s, uint32_t y)
+{
+	size_t i;
+
+	if (s->list.n)
+		qsort(s->list.v, s->list.n, sizeof *s->list.v, compare_stripes);
+	for (i = 0; i < s->list.n; i++) {
+		const struct stripe *t = &s->list.v[i];
+		double width = t->end - t->x;
+
+		if (!i || t->colour != t[-1].colour)
+			add_format(&f->out, "%s<path fill=\"#%06x\" d=\"", i ? "\"/>\n" : "",
+				   t->colour);
+		add_format(&f->out, "M%.2f %uh%.2fv%uh-%.2fz", t->x, y, width, ROW - 1, width);
+	}
+	text_str(&f->out, s->list.n ? "\"/>\n" : "");
+	s->list.n = 0;
+}
+
+/* Adds one row, whose first box is boxes[i]; returns the index of the next row's first. */
+static size_t add_row(struct flamegraph *f, struct stripes *s, size_t i)
+{
+	uint32_t depth = f->boxes.v[i].depth;
+
+	for (; i < f->boxes.n && f->boxes.v[i].depth == depth; i++)
+		if (room_of(width_of(f, &f->boxes.v[i])) >= LEAST_LETTERS)
+			add_wide_box(f, &f->boxes.v[i]);
+		else if (add_stripe(s, f, &f->boxes.v[i]))
+			f->out.failed = true;
+	add_stripes(f, s, y_of(f, depth));
+	return i;
+}
+
+static void add_boxes(struct flamegraph *f, FILE *out)
+{
+	struct stripes stripes = {0};
+	size_t i = 0;
+
+	text_str(&f->out, "<g id=\"boxes\">\n");
+	while (i < f->boxes.n) {
+		i = add_row(f, &stripes, i);
+		if (f->out.n > FLUSH_BYTES)
+			text_flush(&f->out, out);
+	}
+	text_str(&f->out, "</g>\n");
+	vec_done(&stripes.list);
+}
+
+/* ---- the list -------------------------------------------------------------------------------
+ *
+ * What the script reads when it is asked for something: lines of names, "RRGGBB NAME"; an empty
+ * line; then a line of each row, from the root on, with its boxes from left to right. A box is
+ * numbers of base 36 with points between them: its name, the weight between it and the box before,
+ * its weight; of a difference also the shares of base and new in 1e-9, and its colour. */
+
+static void add_base36(struct text *t, uint64_t v)
+{
+	char digits[16];
+	size_t n = sizeof digits;
+
+	do
+		digits[--n] = "0123456789abcdefghijklmnopqrstuvwxyz"[v % 36];
+	while (v /= 36);
+	text_add(t, digits + n, sizeof digits - n);
+}
+
+/* Numbers names in the order of their first box. */
+static void add_names(struct flamegraph *f)
+{
+	uint32_t used = 1;
+	size_t i, n;
+
+	for (i = 0; i < f->boxes.n; i++) {
+		uint32_t node = f->boxes.v[i].node;
+		uint32_t *number = &f->names[f->tree->nodes.v[node].symbol];
+		const char *name = name_of(f, node, &n);
+
+		if (node && *number)
+			continue;
+		if (node)
+			*number = used++;
+		text_hex_digits(&f->out, picture_colour(f, node, false), 6);
+		text_char(&f->out, ' ');
+		text_xml(&f->out, name, n);
+		text_char(&f->out, '\n');
+	}
+}
+
+static void add_list_box(struct flamegraph *f, const struct box *b, uint64_t before)
+{
+	uint32_t node = b->node;
+	size_t k;
+
+	add_base36(&f->out, node ? f->names[f->tree->nodes.v[node].symbol] : 0);
+	text_char(&f->out, '.');
+	add_base36(&f->out, b->start - before);
+	text_char(&f->out, '.');
+	add_base36(&f->out, f->totals[node]);
+	for (k = 0; k < 2 && f->opt->diff.is_diff; k++) {
+		text_char(&f->out, '.');
+		add_base36(&f->out, (uint64_t)(f->sides[k][node] * 1e9 + .5));
+	}
+	if (f->opt->diff.is_diff) {
+		text_char(&f->out, '.');
+		add_base36(&f->out, picture_colour(f, node, false));
+	}
+}
+
+static void add_list(struct flamegraph *f, FILE *out)
+{
+	uint64_t end = 0;
+	size_t i;
+
+	text_str(&f->out, "<metadata id=\"list\">");
+	add_names(f);
+	for (i = 0; i < f->boxes.n; i++) {
+		const struct box *b = &f->boxes.v[i];
+		bool is_first = !i || b->depth != b[-1].depth;
+
+		text_char(&f->out, is_first ? '\n' : ' ');
+		add_list_box(f, b, is_first ? 0 : end);
+		end = add_saturated(b->start, f->totals[b->node]);
+		if (f->out.n > FLUSH_BYTES)
+			text_flush(&f->out, out);
+	}
+	text_str(&f->out, "</metadata>\n");
 }
 
 /* ---- the file ------------------------------------------------------------------------------- */
@@ -461,6 +410,15 @@ static void add_subtitle(struct flamegraph *f, const struct event_set *events)
 		add_format(&f->out, ", %.1f %% with callers of another sample", 100 * stitched);
 }
 
+/* Says what was given up so that a browser can show the picture. */
+static void add_limits(struct flamegraph *f)
+{
+	if (f->too_deep)
+		add_format(&f->out, "; levels below %u are not drawn", PICTURE_ROWS);
+	if (f->min_width > f->look->min_width)
+		add_format(&f->out, "; frames under %.1f px are not drawn", f->min_width);
+}
+
 static void add_title(struct flamegraph *f)
 {
 	struct text command = {0};
@@ -480,10 +438,8 @@ static void add_title(struct flamegraph *f)
 static const char style[] =
 	"<style>"
 	"text{font:12px ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace;fill:#000}"
-	"g[data-d] text{pointer-events:none}"
-	"g[data-d] rect{height:17px;cursor:pointer}"
-	"g[data-d]:hover rect{stroke:#000;stroke-width:1}"
-	".miss rect{fill-opacity:.35}"
+	"#boxes{cursor:pointer}.miss rect,path.miss{fill-opacity:.35}.around rect{opacity:.5}"
+	"#over{fill:none;stroke:#000;pointer-events:none;visibility:hidden}"
 	"#title{font-size:16px;text-anchor:middle}#subtitle{text-anchor:middle;fill:#444}"
 	".button{cursor:pointer;fill:#06c;text-decoration:underline}#matched{text-anchor:end}"
 	"</style>\n";
@@ -497,13 +453,14 @@ static void add_head(struct flamegraph *f, const struct event_set *events)
 		   "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\"",
 		   width, height);
 	add_format(&f->out, " viewBox=\"0 0 %u %u\" data-pad=\"%u\" data-width=\"%u\"", width,
-		   height, PAD, width);
-	add_format(&f->out, " data-hidden=\"%.4f\" role=\"img\" aria-labelledby=\"title\">\n",
-		   100.0 * (double)f->hidden / (double)f->totals[0]);
+		   height, PICTURE_PAD, width);
+	add_format(&f->out, " data-rows=\"%u\" data-row=\"%u\" data-head=\"%u\" data-up=\"%u\"",
+		   f->rows, ROW, HEAD, !f->look->inverted);
+	add_format(&f->out, " data-hit=\"#%06x\" data-unit=\"", picture_hit_colour(f));
+	add_text(&f->out, f->unit ? f->unit : "ns");
+	add_format(&f->out, "\" data-hidden=\"%.4f\" role=\"img\" aria-labelledby=\"title\">\n",
+		   f->totals[0] ? 100.0 * (double)f->hidden / (double)f->totals[0] : 0);
 	text_str(&f->out, style);
-	add_format(&f->out, "<style>.hit rect{fill:#%s}</style>\n",
-		   palettes[f->look->palette % N_PALETTES].by_kind == safe_colours ? "d640fc"
-										   : "fb6ae8");
 	add_format(&f->out,
 		   "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n<text id=\"title\" "
 		   "x=\"%u\" y=\"22\">",
@@ -511,27 +468,24 @@ static void add_head(struct flamegraph *f, const struct event_set *events)
 	add_title(f);
 	add_format(&f->out, "</text>\n<text id=\"subtitle\" x=\"%u\" y=\"40\">", width / 2);
 	add_subtitle(f, events);
+	add_limits(f);
 	text_str(&f->out, "</text>\n<text id=\"reset\" class=\"button\" x=\"10\" y=\"22\" "
 			  "style=\"visibility:hidden\">Reset zoom</text>\n");
 	add_format(&f->out,
 		   "<text id=\"search\" class=\"button\" x=\"%u\" y=\"22\" "
 		   "text-anchor=\"end\">Search</text>\n",
-		   width - PAD);
+		   width - PICTURE_PAD);
 	add_format(&f->out, "<text id=\"details\" x=\"10\" y=\"%u\"> </text>\n", height - 12);
-	add_format(&f->out, "<text id=\"matched\" x=\"%u\" y=\"%u\"> </text>\n", width - PAD,
-		   height - 12);
+	add_format(&f->out, "<text id=\"matched\" x=\"%u\" y=\"%u\"> </text>\n",
+		   width - PICTURE_PAD, height - 12);
 }
 
 static int write_picture(struct flamegraph *f, const struct event_set *events, FILE *out)
 {
-	size_t i;
-
 	add_head(f, events);
-	for (i = 0; i < f->boxes.n; i++) {
-		add_box(f, &f->boxes.v[i]);
-		if (f->out.n > FLUSH_BYTES)
-			text_flush(&f->out, out);
-	}
+	add_boxes(f, out);
+	text_str(&f->out, "<rect id=\"over\" height=\"17\"/>\n");
+	add_list(f, out);
 	text_str(&f->out, "<script><![CDATA[\n");
 	text_add(&f->out, svg_labels_js, (size_t)(svg_labels_js_end - svg_labels_js));
 	text_add(&f->out, flamegraph_js, (size_t)(flamegraph_js_end - flamegraph_js));
@@ -572,22 +526,10 @@ static int write_flamegraph(const struct profile *p, const struct output_options
 		f.tree = &f.reversed;
 	}
 	if (!rc)
-		rc = sum_totals(&f, err);
-	if (!rc)
-		rc = order_by_name(&f, err);
-	if (!rc)
-		rc = place_boxes(&f, err);
+		rc = picture_place(&f, err);
 	if (!rc && write_picture(&f, events, out))
 		rc = err_nomem(err);
-	named_done(&f.stacks);
-	tree_done(&f.reversed);
-	tree_order_done(&f.order);
-	free(f.totals);
-	free(f.sides[0]);
-	free(f.sides[1]);
-	free(f.limits);
-	vec_done(&f.boxes);
-	text_done(&f.out);
+	picture_done(&f);
 	return rc;
 }
 

@@ -32,7 +32,7 @@ tap.check(p.returncode == 0 and rows == {"main;f": (50, 50), "main;g": (25, 100)
           "folded: two columns", rows, p.stderr)
 p = resolve("--diff", base, new, "-o", "d.svg", "--minwidth", "0")
 boxes = {}
-for g in ET.parse("d.svg").getroot().iter(f"{SVG}g"):
+for g in ET.parse("d.svg").getroot().findall(f"{SVG}g/{SVG}g"):
     title = g.find(f"{SVG}title").text
     rect = g.find(f"{SVG}rect")
     boxes[title.split(" (")[0]] = title, float(rect.get("width")), rect.get("fill")
@@ -48,14 +48,14 @@ tap.check(red.fullmatch(boxes["g"][2]) and red.fullmatch(boxes["new"][2]) and bl
 for side, want in ("base", {"f": .5, "g": .25, "h": .2, "old": .05}), ("new", {"f": .25, "g": .5, "h": .2, "new": .05}):
     resolve("--diff", base, new, "--diff-width", side, "-o", f"{side}.svg", "--minwidth", "0")
     root = ET.parse(f"{side}.svg").getroot()
-    have = {g.find(f"{SVG}title").text.split(" (")[0]: float(g.find(f"{SVG}rect").get("width")) / whole for g in root.iter(f"{SVG}g")}
+    have = {g.find(f"{SVG}title").text.split(" (")[0]: float(g.find(f"{SVG}rect").get("width")) / whole for g in root.findall(f"{SVG}g/{SVG}g")}
     tap.check(set(have) == {"all", "main", *want} and all(abs(have[k] - w) < .001 for k, w in want.items()), f"--diff-width {side}: as wide as there", have)
 p = resolve("--diff", base, new, "--diff-width", "both")
 tap.check(p.returncode == 2 and "mean, base, new" in p.stderr, "--diff-width with an unknown side: refused", p.stderr)
 p = resolve("--diff-width", "new", base)
 tap.check("--diff-width changes nothing in folded" in p.stderr, "--diff-width in folded: a line says that it changes nothing", p.stderr)
 p = resolve("--diff", base, base, "-o", "same.svg")
-fills = {r.get("fill") for r in ET.parse("same.svg").getroot().iter(f"{SVG}rect") if r.get("y")}
+fills = {r.get("fill") for r in ET.parse("same.svg").getroot().findall(f"{SVG}g//{SVG}rect")}
 tap.check(fills == {"#dcdcdc"}, "svg of a file beside itself: all grey", fills)
 p = resolve("--diff", base, "-f", "top", new)
 tap.check(p.returncode == 2 and "html" in p.stderr, "formats that show no difference: refused", p.stderr)
@@ -79,7 +79,7 @@ for side, shares in runs.items():
 def fills(*args):
     p = resolve(*args, "-o", "runs.svg")
     out = {}
-    for g in ET.parse("runs.svg").getroot().iter(f"{SVG}g"):
+    for g in ET.parse("runs.svg").getroot().findall(f"{SVG}g/{SVG}g"):
         out[g.find(f"{SVG}title").text.split(" (")[0]] = g.find(f"{SVG}rect").get("fill")
     return out, p.stderr
 

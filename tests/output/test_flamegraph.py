@@ -17,15 +17,36 @@ program = build("g++ -g -O2 -pthread", "threads.cc", "threads")
 run([CAPTURE, "-q", "-F", "997", "-e", "cpu-clock,page-faults", "-o", "perf.data", "--", program, "0.4"])
 
 
-def picture(*options):
-    """{(depth, x): (name, weight, width, y, fill)} of the frames, and the root element."""
-    svg = ET.fromstring(run([RESOLVE, "-f", "flamegraph", *options, "perf.data"]).stdout)
-    frames = {}
-    for g in svg.iter(NS + "g"):
+def picture(*options, of="perf.data"):
+    """{(depth, x): (name, weight, width, y, fill)} of the frames in the picture's list, and the root element."""
+    svg = ET.fromstring(run([RESOLVE, "-q", "-f", "flamegraph", *options, of]).stdout)
+    names, rows = svg.find(NS + "metadata").text.split("\n\n", 1)
+    names, frames, scale = [(line[7:], "#" + line[:6]) for line in names.split("\n")], {}, None
+    for depth, row in enumerate(rows.split("\n")):
+        end = 0
+        for name, gap, weight in ([int(v, 36) for v in box.split(".")] for box in row.split()):
+            scale = scale or (float(svg.get("width")) - 20) / weight
+            x = 10 + (end + gap) * scale
+            end += gap + weight
+            line = depth if svg.get("data-up") == "0" else int(svg.get("data-rows")) - 1 - depth
+            frames[depth, x] = names[name][0], weight, weight * scale, 62 + 18 * line, names[name][1]
+    return frames, svg
+
+
+def drawn(svg):
+    """{y: [(x, end, fill)]} of what is seen without the script, and [(name, weight, x, width, fill, label)] of boxes with letters."""
+    lines, wide = {}, []
+    top = next(g for g in svg.findall(NS + "g") if g.get("id") == "boxes")
+    for g in top.findall(NS + "g"):
         title, rect = g.find(NS + "title").text, g.find(NS + "rect")
         name, weight = re.fullmatch(r"(.*) \((.*), [\d.]+%\)", title, re.S).groups()
-        frames[int(g.get("data-d")), float(rect.get("x"))] = (name, weight, float(rect.get("width")), int(rect.get("y")), rect.get("fill"))
-    return frames, svg
+        x, width = float(rect.get("x")), float(rect.get("width"))
+        wide.append((name, weight, x, width, rect.get("fill"), g.find(NS + "text").text))
+        lines.setdefault(int(rect.get("y")), []).append((x, x + width, rect.get("fill")))
+    for path in top.findall(NS + "path"):
+        for x, y, width in re.findall(r"M([\d.]+) (\d+)h([\d.]+)v17h-[\d.]+z", path.get("d")):
+            lines.setdefault(int(y), []).append((float(x), float(x) + float(width), path.get("fill")))
+    return lines, wide
 
 
 def paths(frames):
@@ -58,6 +79,18 @@ def same_shares(got, want):
 frames, svg = picture("--minwidth", "0")
 want = folded_paths()
 tap.check(same_shares(paths(frames), want), "frames are the stacks of folded, as wide as their shares", len(frames))
+lines, wide = drawn(svg)
+shown = {y: sum(end - x for x, end, _ in line) for y, line in lines.items()}
+listed = {}
+for _, _, width, y, _ in frames.values():
+    listed[y] = listed.get(y, 0) + width
+tap.check(shown.keys() == listed.keys() and all(abs(shown[y] - listed[y]) < 1 for y in shown), "the picture without its script has them all", (shown, listed))
+tap.check(all(end <= following[0] + 0.1 for line in lines.values() for (_, end, _), following in zip(sorted(line), sorted(line)[1:])), "no two of a row overlap")
+want_wide = sorted((n, fill, x, w) for (_, x), (n, _, w, _, fill) in frames.items() if w >= 27.61)
+got_wide = sorted((name, fill, x, w) for name, _, x, w, fill, _ in wide)
+tap.check(len(got_wide) == len(want_wide) and all(g[:2] == w[:2] and abs(g[2] - w[2]) + abs(g[3] - w[3]) < 0.02 for g, w in zip(got_wide, want_wide)),
+          "frames with room for letters are elements of their own", got_wide[:9], want_wide[:9])
+tap.check(len(svg.findall(f".//{NS}rect")) + len(svg.findall(f".//{NS}path")) < 60 + 20 * int(svg.get("data-rows")), "and the others are few elements")
 tap.check(max(y for *_, y, _ in frames.values()) == frames[0, 10.0][3], "the root is at the bottom")
 inverted = picture("--minwidth", "0", "--inverted")[0]
 tap.check(paths(inverted) == paths(frames) and min(y for *_, y, _ in inverted.values()) == inverted[0, 10.0][3], "--inverted: at the top")
@@ -74,10 +107,11 @@ tap.check(same_shares(reverse, sums), "--reverse: stacks from the leaf on")
 both = paths(picture("--minwidth", "0", "--count", "samples", "--event", "all")[0])
 tap.check(same_shares(both, folded_paths("--count", "samples", "--event", "all")) and {p[1] for p in both if len(p) == 2} == {event("cpu-clock"), event("page-faults")},
           "--event all: events are the first level")
-samples = picture("--minwidth", "0", "--count", "samples")[0]
+samples, one = picture("--minwidth", "0", "--count", "samples")
+root_title = lambda svg: next(w[1] for w in drawn(svg)[1] if w[0] == "all")
 n = sum(int(l.rsplit(" ", 1)[1]) for l in run([RESOLVE, "--count", "samples", "perf.data"]).stdout.splitlines())
-tap.check(samples[0, 10.0][1] == f"{n:,} samples", "--count samples: weights are samples", samples[0, 10.0])
-tap.check(picture("--countname", "ticks <&>")[0][0, 10.0][1].endswith(" ticks <&>"), "--countname: is what weights are called")
+tap.check(samples[0, 10.0][1] == n and root_title(one) == f"{n:,} samples", "--count samples: weights are samples", root_title(one))
+tap.check(root_title(picture("--countname", "ticks <&>")[1]).endswith(" ticks <&>"), "--countname: is what weights are called")
 
 narrow, cut = picture("--minwidth", "5")
 tap.check(0 < len(narrow) < len(frames) and min(w for _, _, w, *_ in narrow.values()) >= 5, "--minwidth: narrower frames are left out")
@@ -108,37 +142,60 @@ if not browser.find():
     tap.skip("clicks", "no chromium")
     tap.end()
 run([RESOLVE, "-o", "x.svg", "perf.data"])
+# What is shown now: the boxes with letters as {label: width}, and a box to click at.
+WIDE = "Object.fromEntries([...document.querySelectorAll('#boxes g')].map(g => [g.querySelector('text').textContent, +g.querySelector('rect').getAttribute('width')]))"
+DETAILS = "document.getElementById('details').textContent"
+MATCHED = "document.getElementById('matched').textContent"
+
+
+def center(b, label):
+    return b.evaluate(f"""(() => {{ const g = [...document.querySelectorAll('#boxes g')].find(g => g.querySelector('text').textContent === {label!r});
+        g.scrollIntoView({{block: 'center'}}); const r = g.querySelector('rect').getBoundingClientRect(); return [r.x + r.width / 2, r.y + 8]; }})()""")
+
+
+def opened(b, address=""):
+    b.open("about:blank")
+    b.open("file://" + os.path.abspath("x.svg") + address)
+    return b
+
+
 with browser.Browser() as b:
-    b.open("file://" + os.path.abspath("x.svg"))
-    tap.check(b.evaluate("document.querySelector('g[data-d=\"0\"] rect').getBoundingClientRect().bottom <= innerHeight"), "the root is on the first screen")
-    one = b.evaluate("""(() => {
-        const gs = [...document.querySelectorAll('g[data-d]')].filter(g => +g.dataset.d > 2);
-        const g = gs.find(g => { const w = +g.children[1].getAttribute('width'); return w > 40 && w < 900; });
-        g.id = 'target'; g.scrollIntoView({block: 'center'});
-        const r = g.children[1].getBoundingClientRect();
-        return {x: r.x + r.width / 2, y: r.y + 8, title: g.children[0].textContent}; })()""")
-    width = "+document.getElementById('target').children[1].getAttribute('width')"
-    before = b.evaluate(width)
-    b.click(one["x"], one["y"])
-    tap.check(b.evaluate(width) == 1180 and before < 1180, "a click zooms: the frame is as wide as the picture", (before, b.evaluate(width)))
-    tap.check(b.evaluate("document.getElementById('details').textContent") == one["title"], "the frame under the mouse is in the details")
+    opened(b)
+    tap.check(b.evaluate("[...document.querySelectorAll('#boxes rect')].some(r => { const {top, bottom} = r.getBoundingClientRect(); return +r.getAttribute('width') === 1180 && top >= 0 && bottom <= innerHeight; })"),
+              "the root is on the first screen")
+    at, (name, _, before, *_) = next((k, f) for k, f in sorted(picture()[0].items()) if k[0] > 2 and 60 < f[2] < 900 and len(f[0]) * 7.2 + 6 < f[2])
+    b.click(*center(b, name))
+    width = b.evaluate(WIDE)[name]
+    tap.check(width == 1180, "a click zooms: the frame is as wide as the picture", (name, before, width))
+    tap.check(b.evaluate(DETAILS).startswith(name + " ("), "the frame under the mouse is in the details", b.evaluate(DETAILS))
     tap.check(b.evaluate("getComputedStyle(document.getElementById('reset')).visibility") == "visible", "after a zoom the reset button is visible")
-    tap.check("z=" in b.evaluate("location.hash"), "the address holds the zoom")
+    link = b.evaluate("location.hash")
+    tap.check(link.startswith("#z=threads;") and link.count(";") == at[0] - 1, "the address holds the zoom, by names", link)
     b.evaluate("history.back(), new Promise(r => addEventListener('popstate', () => setTimeout(r), {once: true}))")
-    tap.check(abs(b.evaluate(width) - before) < 0.02, "Back undoes it")
-    name = re.sub(r" \([^()]*\)$", "", one["title"])
+    tap.check(abs(b.evaluate(WIDE)[name] - before) < 0.02, "Back undoes it", b.evaluate(WIDE))
+    tap.check(opened(b, link).evaluate(WIDE)[name] == 1180, "a link opens it again")
+    for address, word in (("#s=%", "0.0 %"), ("#z=%", "not in this picture"), ("#z=999999", "not in this picture"), ("#z=threads;nobody", "nobody"), ("#z=3", "not in this picture")):
+        opened(b, address)
+        tap.check(word in b.evaluate(MATCHED) and b.evaluate(f"{WIDE}.all") == 1180, f"{address}: refused with a word", b.evaluate(MATCHED))
+    opened(b)
     b.evaluate(f"window.prompt = () => {('^' + re.escape(name) + '$')!r}")
     b.key("/", 191, "/")
     wanted = {p for p in want if name in p}
     outermost = [p for p in wanted if name not in p[:-1]]
     share = 100 * sum(want[p] for p in outermost) / want["all",]
-    matched = b.evaluate("document.getElementById('matched').textContent")
+    matched = b.evaluate(MATCHED)
     tap.check(re.search(r"matched: ([\d.]+) %", matched) and abs(float(re.search(r"matched: ([\d.]+) %", matched)[1]) - share) < 0.15,
               "a search shows the share of the stacks that it is in", (matched, share))
-    tap.check(b.evaluate("document.querySelectorAll('.hit').length") == b.evaluate(
-        f"[...document.querySelectorAll('g[data-d] > title')].filter(t => t.textContent.startsWith({name + ' ('!r})).length") > 0, "a search marks its frames")
+    hits = b.evaluate("[...document.querySelectorAll('#boxes g.hit text')].map(t => t.textContent)")
+    tap.check(name in hits and b.evaluate("document.querySelectorAll('#boxes .miss').length") > 0, "a search marks its frames", hits)
+    b.screenshot("svg.png")
     b.key("Escape", 27)
     tap.check(b.evaluate("document.querySelectorAll('.hit, .miss').length") == 0, "Escape clears it")
+    at, (name, _, before, *_) = next((k, f) for k, f in sorted(picture()[0].items()) if k[0] > 2 and 2 < f[2] < 20)
+    title = b.evaluate(f"""(() => {{ const r = document.documentElement.getBoundingClientRect(), line = {picture()[0][at][3]} + 8;
+        scrollTo(0, r.top + scrollY + line - 300); const top = document.documentElement.getBoundingClientRect();
+        document.documentElement.dispatchEvent(new MouseEvent('mousemove', {{clientX: top.left + {at[1] + before / 2}, clientY: top.top + line, bubbles: true}})); return {DETAILS}; }})()""")
+    tap.check(title.startswith(name + " ("), "narrow frames are known too", (name, title))
     tap.check(b.problems() == [], "no error, no request", b.problems())
 
 with open("names.folded", "w") as f:
@@ -146,7 +203,20 @@ with open("names.folded", "w") as f:
 run([RESOLVE, "-q", "-o", "names.svg", "--width", "300", "names.folded"])
 with browser.Browser() as b:
     b.open("file://" + os.path.abspath("names.svg"))
-    labels = b.evaluate("[...document.querySelectorAll('g[data-d] text')].map(t => t.textContent)")
+    b.evaluate("new Promise(done => { const look = () => document.documentElement.dataset.ready ? done() : setTimeout(look, 10); look(); })")
+    labels = b.evaluate("[...document.querySelectorAll('#boxes text')].map(t => t.textContent)")
     tap.check("std::map<…>::find" in labels, "labels keep a function's own name", labels)
     tap.check(b.problems() == [], "no error, no request", b.problems())
+
+# ---- hostile inputs: the picture's size is bounded by what is drawn, not by names times frames --------------
+
+with open("long.folded", "w") as f:
+    f.write(";".join(f"{chr(97 + i % 2)}{'x' * 4000}" for i in range(250)) + " 1\n")
+size = len(run([RESOLVE, "-q", "-f", "flamegraph", "long.folded"]).stdout)
+tap.check(size < 250 * 1000, "names of 4,000 letters 250 deep: a bounded picture", size)
+with open("deep.folded", "w") as f:
+    f.write("a;" * 25000 + "b 1\n")
+deep = run([RESOLVE, "-q", "-f", "flamegraph", "deep.folded"]).stdout
+root = ET.fromstring(deep)
+tap.check(int(root.get("data-rows")) == 20000 and float(root.get("data-hidden")) == 100 and "not drawn" in deep, "25,000 levels: 20,000 are drawn, and it is said", root.attrib)
 tap.end()
