@@ -288,7 +288,7 @@ static void print_help(void)
 	     "  capture -a -F 99 -- sleep 10      the whole machine for ten seconds\n"
 	     "  capture -p $(pidof server)        a process, until ^C\n"
 	     "  capture -F 999 -- make            a command and all it starts\n");
-	options_print_help(options, N_OPTIONS, stdout);
+	options_print_help(options, N_OPTIONS, NULL, stdout);
 	puts("exit status: that of COMMAND (128 + signal when it was killed); 0 without one;\n"
 	     "  2 trouble");
 }
@@ -298,7 +298,7 @@ static int parse_args(struct args *a, int argc, char **argv, struct err *err)
 {
 	struct capture_options *o = &a->opt;
 	bool some;
-	int rest, rc = options_parse(options, N_OPTIONS, a, true, argc, argv, &rest, err);
+	int rest, rc = options_parse(options, N_OPTIONS, a, true, argc, argv, &rest, NULL, err);
 
 	if (rc)
 		return rc;

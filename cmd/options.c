@@ -175,7 +175,7 @@ static int unknown(const struct option_row *rows, size_t n, const char *arg, str
 }
 
 int options_parse(const struct option_row *rows, size_t n, void *target, bool in_order, int argc,
-		  char **argv, int *rest, struct err *err)
+		  char **argv, int *rest, bool *given, struct err *err)
 {
 	struct getopt_tables t;
 	char option[64]; /* as it was spelled, for messages */
@@ -195,6 +195,8 @@ int options_parse(const struct option_row *rows, size_t n, void *target, bool in
 		rc = apply(row, option, target, optarg, err);
 		if (rc)
 			return rc;
+		if (given)
+			given[row - rows] = true;
 		if (row->kind == OPTION_STOP)
 			break;
 	}
@@ -204,7 +206,7 @@ int options_parse(const struct option_row *rows, size_t n, void *target, bool in
 
 /* ---- --help -------------------------------------------------------------------------------- */
 
-static void print_row(const struct option_row *row, FILE *out)
+static void print_row(const struct option_row *row, const char *parts, FILE *out)
 {
 	const char *line = row->help, *value = row->value ? row->value : "";
 	int width = fprintf(out, row->letter ? "  -%c" : "    ", row->letter);
@@ -219,19 +221,27 @@ static void print_row(const struct option_row *row, FILE *out)
 	while (line) {
 		size_t n = strcspn(line, "\n");
 
-		fprintf(out, "%*s%.*s\n", HELP_COLUMN - width, "", (int)n, line);
+		fprintf(out, "%*s%s%s%.*s\n", HELP_COLUMN - width, "", parts, *parts ? ": " : "",
+			(int)n, line);
+		parts = "";
 		line = line[n] ? line + n + 1 : NULL;
 		width = 0;
 	}
 }
 
-void options_print_help(const struct option_row *rows, size_t n, FILE *out)
+void options_print_help(const struct option_row *rows, size_t n, option_parts_fn *name_parts,
+			FILE *out)
 {
+	char parts[128];
 	size_t i;
 
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
+		*parts = '\0';
+		if (rows[i].part)
+			name_parts(parts, sizeof parts, rows[i].part);
 		if (rows[i].kind == OPTION_HEADING)
 			fprintf(out, "%s:\n", rows[i].help);
 		else if (rows[i].help)
-			print_row(&rows[i], out);
+			print_row(&rows[i], parts, out);
+	}
 }

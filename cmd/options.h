@@ -34,6 +34,7 @@ struct option_row {
 	const char *alias; /* one more long name, not in --help; NULL */
 	const char *value; /* "FILE"; "[=N]": may be missing; NULL: takes none */
 	const char *help;  /* lines for --help; NULL: not in it */
+	unsigned part;	   /* what it is for, if that is not everything; see options_print_help() */
 	enum option_kind kind;
 	size_t offset;	 /* of the field in the target: OPTION_FIELD() */
 	unsigned max;	 /* of a number */
@@ -87,10 +88,15 @@ enum { OPTIONS_MAX = 96 }; /* rows of a table */
 /* Sets the target's fields from argv. *rest becomes the index of the first argument that is no
  * option; with `in_order` everything behind it belongs to it (a command with options of its own),
  * else such arguments are moved to the end. An unknown option is reported by getopt_long() on
- * standard error; *err then says where to look. 0 or negative. */
+ * standard error; *err then says where to look. given[] (NULL: not wanted) is by row: was the
+ * option in argv? 0 or negative. */
 int options_parse(const struct option_row *rows, size_t n, void *target, bool in_order, int argc,
-		  char **argv, int *rest, struct err *err);
+		  char **argv, int *rest, bool *given, struct err *err);
+/* Writes what has the parts of an option: "folded, top". */
+typedef void option_parts_fn(char *buf, size_t size, unsigned parts);
 
-void options_print_help(const struct option_row *rows, size_t n, FILE *out);
+/* name_parts: for the beginnings of lines about options that have parts; NULL if none has. */
+void options_print_help(const struct option_row *rows, size_t n, option_parts_fn *name_parts,
+			FILE *out);
 
 #endif

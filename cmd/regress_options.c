@@ -130,7 +130,7 @@ static void print_help(void)
 	     "text),\n"
 	     "or a folder with nothing else in it. Five runs per side are a good number, three the "
 	     "least.\n");
-	options_print_help(options, N_OPTIONS, stdout);
+	options_print_help(options, N_OPTIONS, NULL, stdout);
 	puts("exit status: 0 nothing got slower; 1 something did; 2 trouble: usage, unreadable, "
 	     "not comparable;\n3 with --detect: nothing was found, but there are too few samples "
 	     "to find it");
@@ -219,7 +219,7 @@ int regress_options(struct regress_command *c, int argc, char **argv, struct err
 	}
 	rc = sides_take(&c->sides, side_options, &argc, argv, err);
 	if (!rc)
-		rc = options_parse(options, N_OPTIONS, c, false, argc, argv, &rest, err);
+		rc = options_parse(options, N_OPTIONS, c, false, argc, argv, &rest, NULL, err);
 	if (rc)
 		return rc;
 	if (c->show_help)

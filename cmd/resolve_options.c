@@ -185,80 +185,79 @@ static const struct option_row options[] = {
 	{'o', "output", NULL, "FILE", "instead of standard output", SETS_TEXT(output_path)},
 	{0, "count", NULL, "WHAT", "weigh stacks by `period` (default) or `samples`",
 	 CALLS(set_count)},
-	{0, "kernel", NULL, NULL, "folded: mark kernel frames with _[k]",
-	 SETS_FLAG(output.style.mark_kernel)},
-	{0, "jit", NULL, NULL, "folded: mark frames of compiled-at-run-time code with _[j]",
-	 SETS_FLAG(output.style.mark_jit)},
-	{0, "inline", NULL, NULL, "folded: mark inlined frames with _[i]",
-	 SETS_FLAG(output.style.mark_inline)},
-	{0, "all", NULL, NULL, "folded: --kernel --jit", CALLS(set_all)},
-	{0, "stitched", NULL, NULL,
-	 "folded, top, speedscope: mark callers from other samples with _[s]",
-	 SETS_FLAG(output.style.mark_stitched)},
-	{0, "with-pid", NULL, NULL, "folded: root frame comm-PID; pprof: a label",
-	 SETS_FLAG(output.style.with_pid)},
-	{0, "with-tid", NULL, NULL, "folded: root frame comm-PID/TID; pprof: labels",
-	 SETS_FLAG(output.style.with_tid)},
-	{0, "with-cpu", NULL, NULL, "pprof: a label for the processor",
-	 SETS_FLAG(output.style.with_cpu)},
-	{0, "addrs", NULL, NULL, "folded: unknown functions as [module <addr>]",
-	 SETS_FLAG(output.style.addrs)},
-	{0, "skip-after", NULL, "FUNCTION",
-	 "folded, flamegraph: leave out the callers of this function",
-	 SETS_TEXT(output.style.skip_after)},
-	{0, "collapse-recursion", NULL, NULL,
-	 "folded, flamegraph: functions that call themselves are one frame",
-	 SETS_FLAG(output.style.collapse)},
+	{0, "kernel", NULL, NULL, "mark kernel frames with _[k]",
+	 SETS_FLAG(output.style.mark_kernel), .part = OUTPUT_KERNEL_MARKS},
+	{0, "jit", NULL, NULL, "mark frames of compiled-at-run-time code with _[j]",
+	 SETS_FLAG(output.style.mark_jit), .part = OUTPUT_JIT_MARKS},
+	{0, "inline", NULL, NULL, "mark inlined frames with _[i]",
+	 SETS_FLAG(output.style.mark_inline), .part = OUTPUT_INLINE_MARKS},
+	{0, "all", NULL, NULL, "--kernel --jit", CALLS(set_all),
+	 .part = OUTPUT_KERNEL_MARKS | OUTPUT_JIT_MARKS},
+	{0, "stitched", NULL, NULL, "callers from other samples\nget the mark _[s]",
+	 SETS_FLAG(output.style.mark_stitched), .part = OUTPUT_STITCHED_MARKS},
+	{0, "with-pid", NULL, NULL, "root frame comm-PID; pprof: a label",
+	 SETS_FLAG(output.style.with_pid), .part = OUTPUT_PIDS},
+	{0, "with-tid", NULL, NULL, "root frame comm-PID/TID; pprof: labels",
+	 SETS_FLAG(output.style.with_tid), .part = OUTPUT_TIDS},
+	{0, "with-cpu", NULL, NULL, "a label for the processor", SETS_FLAG(output.style.with_cpu),
+	 .part = OUTPUT_CPUS},
+	{0, "addrs", NULL, NULL, "unknown functions as [module <addr>]",
+	 SETS_FLAG(output.style.addrs), .part = OUTPUT_ADDRS},
+	{0, "skip-after", NULL, "FUNCTION", "leave out the callers of this function",
+	 SETS_TEXT(output.style.skip_after), .part = OUTPUT_SKIP_AFTER},
+	{0, "collapse-recursion", NULL, NULL, "functions that call themselves are one frame",
+	 SETS_FLAG(output.style.collapse), .part = OUTPUT_COLLAPSE},
 	{'F', "fields", NULL, "LIST",
-	 "script, jsonl: of comm,pid,tid,cpu,time,period,event,addr,trace,ip,sym,\n"
-	 "symoff,dso,srcline; or +FIELD,-FIELD to change the default fields",
-	 CALLS(set_fields)},
-	{0, "ns", NULL, NULL, "script: times to the nanosecond", SETS_FLAG(output.nanoseconds)},
-	{'n', "rows", NULL, "N",
-	 "top: at most N functions (default: all; on a terminal as many as fit)",
-	 SETS_NUMBER(output.top.rows, UINT_MAX - 1)},
-	{0, "percent-limit", NULL, "P", "top: only functions with at least P percent",
-	 SETS_REAL(output.top.limit, 100, 1, "percentage")},
-	{0, "no-children", NULL, NULL, "top: sort by the cost of functions without their callees",
-	 SETS_FLAG(output.top.no_children)},
+	 "of comm,pid,tid,cpu,time,period,event,addr,trace,ip,sym,\nsymoff,dso,srcline; or "
+	 "+FIELD,-FIELD to change the default fields",
+	 CALLS(set_fields), .part = OUTPUT_FIELDS},
+	{0, "ns", NULL, NULL, "times to the nanosecond", SETS_FLAG(output.nanoseconds),
+	 .part = OUTPUT_NANOSECONDS},
+	{'n', "rows", NULL, "N", "at most N functions (default: all; on a terminal as many as fit)",
+	 SETS_NUMBER(output.top.rows, UINT_MAX - 1), .part = OUTPUT_TABLE},
+	{0, "percent-limit", NULL, "P", "only functions with at least P percent",
+	 SETS_REAL(output.top.limit, 100, 1, "percentage"), .part = OUTPUT_TABLE},
+	{0, "no-children", NULL, NULL, "sort by the cost of functions without their callees",
+	 SETS_FLAG(output.top.no_children), .part = OUTPUT_TABLE},
 	{0, "children", NULL, NULL, NULL,
 	 CLEARS_FLAG(output.top.no_children)}, /* the default, accepted */
-	{0, "sort", NULL, "KEYS", "top: rows by comm,dso,symbol (the default) or some of these",
-	 CALLS(set_sort)},
-	{0, "callers", NULL, NULL, "top: below each function its main callers",
-	 SETS_FLAG(output.top.callers)},
-	{0, "title", NULL, "TEXT", "flamegraph, html: instead of the recorded command",
-	 SETS_TEXT(output.picture.title)},
-	{0, "subtitle", NULL, "TEXT", "flamegraph: instead of event, samples and machine",
-	 SETS_TEXT(output.picture.subtitle)},
-	{0, "width", NULL, "PIXELS", "flamegraph: of the picture (1200)",
-	 SETS_NUMBER(output.picture.width, 100000)},
-	{0, "minwidth", NULL, "PIXELS", "flamegraph: narrower frames are left out (0.1)",
-	 SETS_REAL(output.picture.min_width, PICTURE_WIDTH, 0, "number of pixels")},
+	{0, "sort", NULL, "KEYS", "rows by comm,dso,symbol (the default) or some of these",
+	 CALLS(set_sort), .part = OUTPUT_TABLE},
+	{0, "callers", NULL, NULL, "below each function its main callers",
+	 SETS_FLAG(output.top.callers), .part = OUTPUT_TABLE},
+	{0, "title", NULL, "TEXT", "instead of the recorded command",
+	 SETS_TEXT(output.picture.title), .part = OUTPUT_TITLE},
+	{0, "subtitle", NULL, "TEXT", "instead of event, samples and machine",
+	 SETS_TEXT(output.picture.subtitle), .part = OUTPUT_PICTURE},
+	{0, "width", NULL, "PIXELS", "of the picture (1200)",
+	 SETS_NUMBER(output.picture.width, 100000), .part = OUTPUT_PICTURE},
+	{0, "minwidth", NULL, "PIXELS", "narrower frames are left out (0.1)",
+	 SETS_REAL(output.picture.min_width, PICTURE_WIDTH, 0, "number of pixels"),
+	 .part = OUTPUT_PICTURE},
 	{0, "colors", NULL, "NAME",
-	 "flamegraph: kind (default: user, inlined, JIT, kernel code differ), safe\n"
+	 "kind (default: user, inlined, JIT, kernel code differ), safe\n"
 	 "(for the colour-blind), hot mem io red green blue aqua yellow purple\n"
 	 "orange",
-	 CALLS(set_colors)},
-	{0, "countname", NULL, "TEXT", "flamegraph: the name of the weights",
-	 SETS_TEXT(output.picture.count_name)},
-	{0, "inverted", NULL, NULL, "flamegraph: the root on top",
-	 SETS_FLAG(output.picture.inverted)},
-	{0, "reverse", NULL, NULL, "flamegraph, folded: stacks from the function to its callers",
-	 SETS_FLAG(output.picture.reverse)},
+	 CALLS(set_colors), .part = OUTPUT_PICTURE},
+	{0, "countname", NULL, "TEXT", "the name of the weights",
+	 SETS_TEXT(output.picture.count_name), .part = OUTPUT_PICTURE},
+	{0, "inverted", NULL, NULL, "the root on top", SETS_FLAG(output.picture.inverted),
+	 .part = OUTPUT_PICTURE},
+	{0, "reverse", NULL, NULL, "stacks from the function to its callers",
+	 SETS_FLAG(output.picture.reverse), .part = OUTPUT_REVERSE},
 	{0, "header", "header-only", NULL, "print the recording's header and stop",
 	 SETS_FLAG(header_only)},
 	{0, "diff", NULL, "BASE",
-	 "flamegraph, folded, html: how the input differs from this one. Several\n"
+	 "how the input differs from this one. Several\n"
 	 "runs show what is noise: --diff base/*.data --new new/*.data, or folders",
-	 CALLS(add_base)},
+	 CALLS(add_base), .part = OUTPUT_SIDES},
 	/* Takes all that follows up to the next option, as --diff then does: sides_take(). */
 	{0, "new", NULL, "RUN..", "see --diff",
 	 REFUSED("of a difference, as --diff BASE.. --new NEW..")},
 	{0, "diff-width", NULL, "SIDE",
-	 "flamegraph of --diff: the width of frames: mean of both sides (default),\n"
+	 "of --diff, the width of frames: mean of both sides (default),\n"
 	 "base or new",
-	 SETS_CHOICE(output.picture.diff_width, diff_widths)},
+	 SETS_CHOICE(output.picture.diff_width, diff_widths), .part = OUTPUT_PICTURE},
 	HEADING("samples"),
 	{0, "comm", "comms", "NAMES", "only of these commands: bash,python3",
 	 SETS_BY(load.filter.comms, struct name_list, args_names)},
@@ -358,6 +357,15 @@ static const struct option_row options[] = {
 
 enum { N_OPTIONS = sizeof options / sizeof *options };
 
+static void name_formats(char *buf, size_t size, unsigned parts)
+{
+	struct text t = {0};
+
+	output_honouring(&t, parts, ", ");
+	snprintf(buf, size, "%.*s", t.failed ? 0 : (int)t.n, t.s ? t.s : "");
+	text_done(&t);
+}
+
 static void print_formats(void)
 {
 	const struct output_format *const *f;
@@ -383,24 +391,13 @@ static void print_help(void)
 	     "  resolve perf.data > out.folded              folded stacks, for flame graphs\n"
 	     "  resolve -o out.pb.gz perf.data              pprof; the suffix of -o decides\n"
 	     "  resolve -f script --no-inline perf.data     what `perf script` prints\n");
-	options_print_help(options, N_OPTIONS, stdout);
+	options_print_help(options, N_OPTIONS, name_formats, stdout);
 	puts("formats:");
 	print_formats();
 	puts("inputs, by content; several are added up:");
 	print_inputs();
 	puts("exit status: 0 fine; 1 the input was damaged and what could be read was written, or\n"
 	     "  --strict, --require are not met; 2 trouble: usage, unreadable, nothing to write");
-}
-
-static bool is_word_of(const char *words, const char *word)
-{
-	const char *at = words;
-	size_t n = strlen(word);
-
-	for (; (at = strstr(at, word)); at += n)
-		if ((at == words || at[-1] == ' ') && (!at[n] || at[n] == ' '))
-			return true;
-	return false;
 }
 
 static int check_dir(const char *path, struct err *err)
@@ -521,47 +518,43 @@ static bool wants_colours(void)
 	return isatty(STDOUT_FILENO) && !(no && *no) && term && strcmp(term, "dumb");
 }
 
-/* Warns about options that the format ignores, and names the formats that use them. */
+/* Warns about options that the format ignores, and names the formats that honour them. */
 static void warn_ignored(const struct resolve *r)
 {
-	const struct output_options *o = &r->output;
-	const struct picture_options *look = &o->picture;
-	const struct {
-		bool given;
-		const char *option, *formats;
-	} rows[] = {
-		{o->style.mark_kernel, "--kernel", "folded flamegraph"},
-		{o->style.mark_jit, "--jit", "folded flamegraph"},
-		{o->style.mark_inline, "--inline", "folded flamegraph"},
-		{o->style.mark_stitched, "--stitched", "folded flamegraph top speedscope"},
-		{o->style.with_pid, "--with-pid", "folded flamegraph pprof"},
-		{o->style.with_tid, "--with-tid", "folded flamegraph pprof"},
-		{o->style.with_cpu, "--with-cpu", "pprof"},
-		{o->style.addrs, "--addrs", "folded flamegraph"},
-		{o->style.skip_after, "--skip-after", "folded flamegraph"},
-		{o->style.collapse, "--collapse-recursion", "folded flamegraph"},
-		{o->nanoseconds, "--ns", "script"},
-		{o->top.rows != UINT_MAX, "-n", "top"},
-		{o->top.limit > 0, "--percent-limit", "top"},
-		{o->top.no_children, "--no-children", "top"},
-		{o->top.callers, "--callers", "top"},
-		{o->top.merged, "--sort", "top"},
-		{look->title, "--title", "flamegraph html"},
-		{look->subtitle, "--subtitle", "flamegraph"},
-		{look->count_name, "--countname", "flamegraph"},
-		{look->width != PICTURE_WIDTH, "--width", "flamegraph"},
-		{look->min_width != PICTURE_MIN_WIDTH, "--minwidth", "flamegraph"},
-		{look->palette, "--colors", "flamegraph"},
-		{look->diff_width, "--diff-width", "flamegraph"},
-		{look->inverted, "--inverted", "flamegraph"},
-		{look->reverse, "--reverse", "flamegraph folded"},
-	};
+	char formats[128], letter[] = "-?";
 	size_t i;
 
-	for (i = 0; i < sizeof rows / sizeof *rows; i++)
-		if (rows[i].given && !is_word_of(rows[i].formats, r->format->name))
-			fprintf(stderr, "resolve: %s changes nothing in %s: it is for %s\n",
-				rows[i].option, r->format->name, rows[i].formats);
+	for (i = 0; i < N_OPTIONS; i++) {
+		const struct option_row *o = &options[i];
+
+		if (!r->given[i] || !(o->part & ~r->format->honours))
+			continue;
+		letter[1] = o->letter;
+		name_formats(formats, sizeof formats, o->part);
+		fprintf(stderr, "resolve: %s%s changes nothing in %s: it is for %s\n",
+			o->letter ? letter : "--", o->letter ? "" : o->name, r->format->name,
+			formats);
+	}
+}
+
+/* Differences and fields are refused where a format has none: what it would show instead is
+ * something else. */
+static int check_format(const struct resolve *r, struct err *err)
+{
+	const struct output_format *f = r->format;
+	char formats[128];
+
+	if (r->diff.paths[0].n && !(f->honours & OUTPUT_SIDES)) {
+		name_formats(formats, sizeof formats, OUTPUT_SIDES);
+		return err_set(err, ERR_USAGE, NULL, "--diff: %s shows no differences; %s do",
+			       f->name, formats);
+	}
+	if (r->output.fields.given && !(f->honours & OUTPUT_FIELDS)) {
+		name_formats(formats, sizeof formats, OUTPUT_FIELDS);
+		return err_set(err, ERR_USAGE, NULL, "-F: %s has no fields to choose; -f %s have",
+			       f->name, formats);
+	}
+	return 0;
 }
 
 /* Sets and checks options that depend on others. */
@@ -578,10 +571,8 @@ static int finish_options(struct resolve *r, struct err *err)
 		return unknown_suffix(r->output_path, err);
 	if (!r->format)
 		r->format = output_formats[0];
-	if (r->diff.paths[0].n && !r->format->shows_sides)
-		return err_set(err, ERR_USAGE, NULL,
-			       "--diff: %s shows no differences; html, flamegraph and folded do",
-			       r->format->name);
+	if (check_format(r, err))
+		return -ERR_USAGE;
 	if (!r->quiet)
 		warn_ignored(r);
 	if (r->output.top.rows == UINT_MAX)
@@ -590,11 +581,6 @@ static int finish_options(struct resolve *r, struct err *err)
 		r->output.source = base_name(r->inputs.v[0]);
 	r->output.top.width = r->output_path ? 0 : terminal_columns();
 	r->output.top.colours = !r->output_path && wants_colours();
-	if (r->output.fields.given && strcmp(r->format->name, "script") &&
-	    strcmp(r->format->name, "jsonl"))
-		return err_set(err, ERR_USAGE, NULL,
-			       "-F: %s has no fields to choose; -f script and jsonl have",
-			       r->format->name);
 	r->load.keep |= r->format->keep;
 	if (r->output.style.with_pid)
 		r->load.keep |= PROFILE_KEEP_PIDS;
@@ -670,7 +656,7 @@ int resolve_options(struct resolve *r, int argc, char **argv, struct err *err)
 	r->input = "perf.data";
 	rc = take_sides(r, &argc, argv, err);
 	if (!rc)
-		rc = options_parse(options, N_OPTIONS, r, false, argc, argv, &rest, err);
+		rc = options_parse(options, N_OPTIONS, r, false, argc, argv, &rest, r->given, err);
 	if (rc)
 		return rc;
 	if (r->show_help)

@@ -6,6 +6,7 @@
 
 #include "base/packed_stream.h"
 #include "cmd/fetch.h"
+#include "cmd/options.h"
 #include "load/load.h"
 #include "cmd/quality.h"
 #include "cmd/sides.h"
@@ -30,6 +31,7 @@ struct resolve {
 	char cache_dir[PATH_MAX];
 	bool strict, quiet, no_cache, header_only, explain, show_help, show_version, show_formats,
 		show_inputs;
+	bool given[OPTIONS_MAX];  /* by row of the options */
 	VEC(const char *) inputs; /* at least one */
 	bool is_poor;		  /* few roots, no names, no chains: --strict fails */
 	bool damaged;		  /* one of several inputs, or a profile, was */

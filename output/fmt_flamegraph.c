@@ -537,6 +537,6 @@ const struct output_format format_flamegraph = {
 	.name = "flamegraph",
 	.help = "a picture (SVG) to click through in any browser",
 	.suffixes = ".svg",
-	.shows_sides = true,
+	.honours = OUTPUT_NAMED_STACKS | OUTPUT_SIDES | OUTPUT_TITLE | OUTPUT_PICTURE,
 	.write = write_flamegraph,
 };

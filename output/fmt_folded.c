@@ -196,6 +196,6 @@ const struct output_format format_folded = {
 	.name = "folded",
 	.help = "one line per stack for flame graph tools",
 	.suffixes = ".folded .collapsed",
-	.shows_sides = true,
+	.honours = OUTPUT_NAMED_STACKS | OUTPUT_SIDES,
 	.write = write_folded,
 };

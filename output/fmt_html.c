@@ -169,7 +169,7 @@ const struct output_format format_html = {
 	.help = "one page to explore: flame graph, search, callers, times, tasks",
 	.suffixes = ".html .htm",
 	.keep = PROFILE_KEEP_LOG | PROFILE_KEEP_PIDS | PROFILE_KEEP_TIDS,
-	.shows_sides = true,
 	.names_events = true,
+	.honours = OUTPUT_SIDES | OUTPUT_TITLE,
 	.write = write_html,
 };

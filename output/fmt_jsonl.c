@@ -261,5 +261,6 @@ const struct output_format format_jsonl = {
 	.needs_samples = true,
 	.keep = PROFILE_KEEP_IPS | PROFILE_KEEP_LOG | PROFILE_KEEP_TRACE | PROFILE_KEEP_DETAILS,
 	.names_events = true,
+	.honours = OUTPUT_FIELDS,
 	.write = write_jsonl,
 };

@@ -621,5 +621,6 @@ const struct output_format format_pprof = {
 	.keep = PROFILE_KEEP_IPS,
 	.binary = true,
 	.names_events = true,
+	.honours = OUTPUT_PIDS | OUTPUT_TIDS | OUTPUT_CPUS,
 	.write = write_pprof,
 };

@@ -431,5 +431,6 @@ const struct output_format format_script = {
 	.needs_samples = true,
 	.keep = PROFILE_KEEP_IPS | PROFILE_KEEP_LOG | PROFILE_KEEP_TRACE,
 	.names_events = true,
+	.honours = OUTPUT_FIELDS | OUTPUT_NANOSECONDS,
 	.write = write_script,
 };

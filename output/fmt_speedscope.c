@@ -491,5 +491,6 @@ const struct output_format format_speedscope = {
 	.suffixes = ".speedscope.json",
 	.takes_sums = true,
 	.keep = PROFILE_KEEP_LOG,
+	.honours = OUTPUT_STITCHED_MARKS,
 	.write = write_speedscope,
 };

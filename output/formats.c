@@ -33,6 +33,19 @@ const struct output_format *output_format_find(const char *name)
 	return NULL;
 }
 
+void output_honouring(struct text *t, unsigned parts, const char *between)
+{
+	const struct output_format *const *f;
+	bool is_first = true;
+
+	for (f = output_formats; *f; f++)
+		if ((parts & ~(*f)->honours) == 0) {
+			text_str(t, is_first ? "" : between);
+			text_str(t, (*f)->name);
+			is_first = false;
+		}
+}
+
 static bool ends_with(const char *path, size_t path_len, const char *suffix, size_t n)
 {
 	return path_len > n && !memcmp(path + path_len - n, suffix, n);

@@ -59,7 +59,7 @@ struct diff_verdict {
 };
 
 struct output_diff {
-	bool is_diff;		   /* the profile has two sides; only for formats that show_sides */
+	bool is_diff;		   /* the profile has two sides; only for OUTPUT_SIDES */
 	struct diff_side sides[2]; /* base, new */
 	/* By function, for each of the profile's functions.n. Only frames of functions whose change
 	 * is significant are coloured, and the table of functions gets a column with the texts.
@@ -132,6 +132,34 @@ struct output_options {
 	const char *generator; /* "unspool VERSION", for formats that name their writer */
 };
 
+/* What only some formats do, as options ask for it; bits. A format's row says which it honours:
+ * from that follow the beginnings of --help's lines, and the note on an option that changes
+ * nothing. */
+enum output_part {
+	OUTPUT_KERNEL_MARKS = 1 << 0, /* style.mark_kernel */
+	OUTPUT_JIT_MARKS = 1 << 1,
+	OUTPUT_INLINE_MARKS = 1 << 2,
+	OUTPUT_STITCHED_MARKS = 1 << 3,
+	OUTPUT_PIDS = 1 << 4, /* style.with_pid */
+	OUTPUT_TIDS = 1 << 5,
+	OUTPUT_CPUS = 1 << 6,
+	OUTPUT_ADDRS = 1 << 7,	    /* style.addrs */
+	OUTPUT_SKIP_AFTER = 1 << 8, /* style.skip_after */
+	OUTPUT_COLLAPSE = 1 << 9,
+	OUTPUT_FIELDS = 1 << 10, /* fields */
+	OUTPUT_NANOSECONDS = 1 << 11,
+	OUTPUT_TABLE = 1 << 12,	  /* top */
+	OUTPUT_SIDES = 1 << 13,	  /* diff: two sides of a difference */
+	OUTPUT_TITLE = 1 << 14,	  /* picture.title */
+	OUTPUT_PICTURE = 1 << 15, /* the rest of picture */
+	OUTPUT_REVERSE = 1 << 16, /* picture.reverse */
+};
+/* Named stacks have all of these. */
+#define OUTPUT_NAMED_STACKS                                                                     \
+	(OUTPUT_KERNEL_MARKS | OUTPUT_JIT_MARKS | OUTPUT_INLINE_MARKS | OUTPUT_STITCHED_MARKS | \
+	 OUTPUT_PIDS | OUTPUT_TIDS | OUTPUT_ADDRS | OUTPUT_SKIP_AFTER | OUTPUT_COLLAPSE |       \
+	 OUTPUT_REVERSE)
+
 /* A format: one file fmt_NAME.c, one row in formats.c. */
 struct output_format {
 	const char *name;
@@ -140,8 +168,8 @@ struct output_format {
 	 */
 	const char *suffixes;
 	unsigned keep;	    /* enum profile_keep bits that it needs */
+	unsigned honours;   /* enum output_part */
 	bool binary;	    /* refuse to write to a terminal */
-	bool shows_sides;   /* two sides of a difference */
 	bool takes_sums;    /* where samples have no times a sum is shown like one */
 	bool needs_samples; /* writes single samples: nothing without a log */
 	bool names_events;  /* the output says for each sample which event it belongs to */
@@ -160,6 +188,8 @@ int output_write(const struct output_format *format, const struct profile *p,
 		 const struct output_options *opt, FILE *out, struct err *err);
 /* The format with this name; NULL: none. */
 const struct output_format *output_format_find(const char *name);
+/* Appends the names of the formats that honour all of these parts, with `between` between them. */
+void output_honouring(struct text *t, unsigned parts, const char *between);
 /* The format for the suffix of a path; NULL: none. */
 const struct output_format *output_format_for_path(const char *path);
 

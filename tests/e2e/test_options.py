@@ -57,6 +57,13 @@ for option in ("--formats", "--inputs"):
     missing = [w for name, suffixes in rows for w in (f"\n.B {name}\n", *(suffixes.split() if option == "--formats" else ())) if w not in manual]
     tap.check(len(rows) > 4 and not missing, f"{option}: all are in the manual", missing)
 
+# An option of only some formats names them in --help, from their rows, and so does its paragraph in the manual.
+formats = re.findall(r"^  (\S+)", run([RESOLVE, "--formats"]).stdout, re.M)
+paragraphs = [re.sub(r"\\f.", "", t) for t in re.split(r"^\.(?:TP|S[HS].*)$", manual, flags=re.M)]
+rows = re.findall(r"^ {2,6}(?:-\w, )?(--[a-z-]+)[^\n]{0,18}\n? {2,26}((?:[a-z]+, )*[a-z]+): ", run([RESOLVE, "--help"]).stdout, re.M)
+wrong = [(o, f) for o, names in rows for f in names.split(", ") for p in paragraphs if re.search(rf"{o}(?![\w-])", p.split("\n")[1]) and f not in p.lower()]
+tap.check(len(rows) > 24 and not wrong and {f for _, names in rows for f in names.split(", ")} <= set(formats), "what only some formats do: --help and the manual name these", wrong, len(rows))
+
 # ---- habits ----------------------------------------------------------------------------------------------------------
 for args, words in (([CAPTURE, "record", "-g", "true"], "leave `record` out"), ([CAPTURE, "report"], "resolve -f top"), ([CAPTURE, "-g", "fp", "true"], "--call-graph fp"),
                     ([RESOLVE, "report", "x"], "resolve -f top"), ([RESOLVE, "script"], "resolve -f script"), ([RESOLVE, "diff", "a", "b"], "regress --base"),
