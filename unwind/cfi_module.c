@@ -190,6 +190,15 @@ bool cfi_module_is_before_exit(const struct cfi_module *cm, uint64_t vaddr)
 	return exit_at(cm, vaddr + 1);
 }
 
+/* True if the function of a context returns to vaddr + 1, where a function begins that has not
+ * called it. */
+static bool is_before_root(const struct cfi_module *cm, uint64_t vaddr)
+{
+	const struct arch_exit *x = cm->mod->image ? exit_at(cm, vaddr + 1) : NULL;
+
+	return x && x->is_function;
+}
+
 /* The call frame information of glibc's __start_context describes it as a called function whose
  * frame is only the return address. Code is compared only for functions with such a row: touching
  * the code of all functions costs a few percent on a recording of a compiler. */
@@ -385,6 +394,8 @@ static enum rule_kind row_find(struct cfi_module *cm, uint64_t vaddr, struct cfi
 	if (!cm->mod->image)
 		return debug_row_find(cm, vaddr, row);
 	rc = cfi_index_find(&cm->eh, vaddr, &fde);
+	if (rc > 0 && vaddr + 1 == fde.end && is_before_root(cm, vaddr))
+		return RULE_END;
 	/* The vDSO for aarch64 before Linux 5.8 has call frame information for its trampoline,
 	 * which gives the link register of the interrupted function as its pc. */
 	if ((rc == 0 || cm->arch->signal_record_off) && trampoline_row(cm, vaddr, row)) {
@@ -422,7 +433,7 @@ static bool rule_make_alone(const struct cfi_module *cm, uint64_t vaddr, struct 
 
 	*steps = 0;
 	if (atomic_load_explicit(&cm->steps, memory_order_relaxed) < STEPS_ALONE ||
-	    !cfi_index_listed(&cm->eh, vaddr, &fde) ||
+	    !cfi_index_listed(&cm->eh, vaddr, &fde) || vaddr + 1 == fde.end ||
 	    (cm->arch->signal_record_off && trampoline_row(cm, vaddr, &row)))
 		return false;
 	found = cfi_row_find(&fde, cm->arch, vaddr, &left, &row);
@@ -445,6 +456,8 @@ static struct rule rule_make(struct cfi_module *cm, uint64_t vaddr)
 
 	if (kind == RULE_GO_CALLBACK)
 		return (struct rule){.kind = (uint8_t)kind, .cfa_off = (int32_t)row.cfa_off};
+	if (kind == RULE_END && is_before_root(cm, vaddr))
+		return (struct rule){.kind = RULE_END, .flags = RULE_SIGNAL};
 	if (kind != RULE_FULL)
 		return (struct rule){.kind = (uint8_t)kind};
 	rule_pack(&row, cm->arch, vaddr, &rule);

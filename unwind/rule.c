@@ -309,6 +309,7 @@ const struct full_rule *rule_full(const struct cfi_row *row, const struct arch *
 	full->how = (uint8_t)how;
 	full->is_signal_frame = row->is_signal_frame;
 	full->throws = row_throws(row, arch);
+	full->has_sp = row->regs[arch->sp].how != CFI_UNSPECIFIED;
 	full->cfa_reg = row->cfa_reg;
 	full->cfa_expr_len = row->cfa_expr_len;
 	full->cfa_off = row->cfa_off;

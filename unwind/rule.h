@@ -57,7 +57,8 @@ static inline bool rule_is_missing(enum rule_kind kind)
 	       kind == RULE_JIT_FP;
 }
 
-/* Flags of RULE_SHAPED; base is the value of register `reg`. */
+/* Flags of RULE_SHAPED; base is the value of register `reg`. RULE_END has RULE_SIGNAL if the
+ * frame's address is not that of a call. */
 enum {
 	RULE_DEREF = 1,	       /* CFA = memory at (base + cfa_off), plus cfa_add */
 	RULE_RA_AT_BASE = 2,   /* return address at base + ra_off, not CFA + ra_off */
@@ -110,6 +111,7 @@ struct full_rule {
 	uint8_t n;
 	bool is_signal_frame;
 	bool throws; /* see RULE_THROWS */
+	bool has_sp; /* the row has a rule for the stack pointer */
 	uint32_t cfa_reg, cfa_expr_len;
 	union {
 		int64_t cfa_off;

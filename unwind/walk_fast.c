@@ -98,7 +98,7 @@ static enum unwind_stop shaped_step(struct walk *w, const struct rule *r, struct
 		cfa = truncated(at + (uint64_t)(int64_t)r->cfa_add, words);
 	}
 	if (!words.link_register && cfa <= c->sp && !is_signal)
-		return UNWIND_STOP_LOOP;
+		return r->flags & RULE_DEREF ? WALK_NEEDS_ALL : UNWIND_STOP_LOOP;
 	at = (r->flags & RULE_RA_AT_BASE ? base : cfa) + (uint64_t)(int64_t)r->ra_off;
 	if (!shaped_return(w, r, at, words, &ra))
 		return WALK_NEEDS_ALL;
@@ -230,6 +230,8 @@ static __attribute__((noinline)) enum unwind_stop odd_step(struct walk *w,
 	case RULE_SHAPED:
 		return shaped_or_throwing_step(w, &e->rule);
 	case RULE_END:
+		if (e->rule.flags & RULE_SIGNAL)
+			w->next[-1].is_return_address = false;
 		return UNWIND_STOP_END;
 	case RULE_CODE_SP:
 	case RULE_CODE_FP:

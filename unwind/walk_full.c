@@ -199,6 +199,24 @@ static bool has_pushed_return(const struct step *st)
 	return false;
 }
 
+/* The stop after a step that cannot be right if the caller is on this stack. Runtimes with stacks
+ * of their own have rows that lead to another one: those of GHC, which keep the stack pointer and
+ * have a CFA elsewhere, and OCaml's, which load it from memory. */
+static enum unwind_stop switched_or(const struct step *st, enum unwind_stop stop)
+{
+	const struct full_rule *r = st->rule;
+	struct walk *w = st->w;
+	uint64_t sp = w->c.sp;
+	bool is_elsewhere;
+
+	if (r->is_signal_frame || (r->cfa_how != CFI_CFA_EXPRESSION && !r->has_sp))
+		return stop;
+	w->c.sp = st->cfa;
+	is_elsewhere = walk_is_elsewhere(w);
+	w->c.sp = sp;
+	return is_elsewhere ? UNWIND_STOP_SWITCHED : stop;
+}
+
 static enum unwind_stop full_step(struct step *st)
 {
 	const struct arch *arch = st->w->arch;
@@ -212,10 +230,10 @@ static enum unwind_stop full_step(struct step *st)
 	if (stop != WALK_ON)
 		return stop;
 	if (has_pushed_return(st) && st->cfa <= sp)
-		return UNWIND_STOP_LOOP;
+		return switched_or(st, UNWIND_STOP_LOOP);
 	stop = registers_find(st);
 	if (stop != WALK_ON)
-		return stop;
+		return switched_or(st, stop);
 	if (!(st->out->known >> st->rule->ra_reg & 1))
 		return UNWIND_STOP_NO_REGISTER;
 	ip = st->out->v[st->rule->ra_reg] & st->w->code_mask;

@@ -53,6 +53,13 @@ ROWS = {
               "and $-64,%rsp; call *%rax; in_by_rbx: mov %rbx,%rsp; pop %rbx; .cfi_def_cfa %rsp,8; ret; .cfi_endproc",
     # As LuaJIT's and OpenSSL's: the CFA is said to be 80 bytes above the stack pointer, wherever that is
     "wrong": ".cfi_startproc; .cfi_def_cfa_offset 80; nop; in_wrong: nop; at_return: ret; .cfi_endproc",
+    # As GHC's: the stack pointer is C's, the return address is on Haskell's stack, at rbx
+    "haskell": ".cfi_startproc; .cfi_def_cfa %rbx, 16; .cfi_same_value %rsp; .cfi_offset %rip, -16; nop; call *%rax; in_haskell: ret; .cfi_endproc",
+    # As OCaml 5's caml_c_call: DW_CFA_def_cfa_expression: DW_OP_breg12 8, DW_OP_deref, DW_OP_plus_uconst 8
+    "ocaml": ".cfi_startproc; .cfi_escape 0x0f, 5, 0x7c, 8, 6, 0x23, 8; nop; call *%rax; in_ocaml: ret; .cfi_endproc",
+    # glibc's __start_context right after a function, whose last byte is before where contexts return to
+    "before": ".cfi_startproc; sub $40,%rsp; .cfi_adjust_cfa_offset 40; call *%rax; in_before: .cfi_endproc; "
+              ".cfi_startproc; context: mov %rbx,%rsp; mov (%rsp),%rdi; test %rdi,%rdi; je 1f; call leaf; mov %rax,%rdi; 1: call leaf; hlt; .cfi_endproc",
     "leaf": ".cfi_startproc; nop; ret; .cfi_endproc",
 }
 
@@ -125,6 +132,18 @@ def main():
     check_all("a stack pointer that is kept", at, "cfi", stay, all_registers=1)
     deep["kept"] = (at["leaf"], [at["in_keeps_sp"]] + kept[:3] + [STACK + 6 * WORD] + kept[4:], {}), [at["in_keeps_sp"], no_memory]
     check_all("a caller", at, "cfi", deep, all_registers=1)
+    heap, switched = 0x4200000, "SWITCHED"
+    other = {
+        "GHC's": ((at["in_haskell"], [JUNK] * 9, {RBX: heap}), [switched]),
+        "GHC's, above": ((at["in_haskell"], [JUNK] * 9, {RBX: STACK + 0x100000}), [switched]),
+        "OCaml's": ((at["in_ocaml"], [JUNK, heap] + [JUNK] * 9, {R12: STACK}), [switched]),
+        "OCaml's, above": ((at["in_ocaml"], [JUNK, STACK + 0x100000] + [JUNK] * 9, {R12: STACK}), [switched]),
+        "a CFA below, on this stack": ((at["in_ocaml"], [JUNK, STACK - 24] + [JUNK] * 9, {R12: STACK}), [switched]),
+        "OCaml's, on the same stack": ((at["in_ocaml"], [JUNK, STACK + 24, JUNK, root] + [JUNK] * 9, {R12: STACK}), [root]),
+    }
+    check_all("a caller on another stack", at, "cfi", other, all_registers=1)
+    check_all("a context that returns to where a function begins, right after another", at, "cfi",
+              {"context": ((at["leaf"], [at["context"]] + [JUNK] * 9, {}), [at["context"] + 1, "END"])})
     unrecorded = {name: ends(name, by_rbx, no_register) for name in ("rbx_in_r12", "rbx_by_r12")}
     unrecorded.update({name: ends(name, no_register) for name in ("rip_in_r12", "return_column", "cfa_by_r12")})
     check_all("r12 is not recorded", at, "cfi", unrecorded, MASK & ~(1 << R12), all_registers=1)

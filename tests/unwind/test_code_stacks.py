@@ -243,14 +243,14 @@ def new_tasks(at):
 
 
 def contexts(at):
-    """What makecontext() has set up returns to code that has not called it, and begins there."""
+    """What makecontext() has set up returns to code that has not called it, and begins there: its own address is shown."""
     cases = {}
     for name in "context", "context_cet":
-        cases[name] = (at["leaf"], [at["in_outer"], JUNK, JUNK, JUNK, at[name]] + [JUNK] * 9, {}), [at["in_outer"], at[name], "END"]
+        cases[name] = (at["leaf"], [at["in_outer"], JUNK, JUNK, JUNK, at[name]] + [JUNK] * 9, {}), [at["in_outer"], at[name] + 1, "END"]
         # When such a function has returned, and in what is called then
         cases[name + ", the sample's own"] = (at[name] + 7, [JUNK] * 9, {}), ["END"]
         cases[name + ", that calls"] = (at["leaf"], [at["in_" + name]] + [at["in_outer"]] + [JUNK] * 9, {}), [at["in_" + name], "END"]
-        cases[name + ", on top"] = (at["in_cfi_leaf"], [JUNK] * 8 + [at[name]] + [JUNK] * 9, {}), [at[name], "END"]
+        cases[name + ", on top"] = (at["in_cfi_leaf"], [JUNK] * 8 + [at[name]] + [JUNK] * 9, {}), [at[name] + 1, "END"]
     check_stacks("contexts", cases)
 
 
