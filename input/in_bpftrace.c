@@ -10,19 +10,29 @@
  * Keys are separated by commas: stacks, whose frames are indented, leaf first, and words (comm,
  * pid). Of several stacks one is the kernel's: the one that ends in an entry of the kernel; else
  * they are taken in their order, the first called by the second. Empty stacks are left out. The
- * name of the map is the event. */
+ * name of the map is the event. Entries of stats() have a number and a total, those of hist() and
+ * lhist() lines with numbers below them, which add up. With -f json a map is an object whose keys
+ * are the same texts. */
+#include "base/json.h"
+#include "input/text_frame.h"
 #include "input/unpacked_lines.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 
-enum { STACKS = 4 };
+enum { STACKS = 4, JSON_MAX = 1 << 28 };
 
 struct reader {
 	struct profile *p;
 	const struct input_options *opt;
 	struct input_result *ret;
 	bool inside; /* a map's entry */
+	/* Its keys have ended, lines of a histogram follow. */
+	bool in_buckets;
+	uint64_t buckets; /* their sum; in JSON also a count until the total follows */
+	uint64_t n_histograms, n_numbers;
+	char type[16];	 /* JSON: of the object */
+	struct err *err; /* JSON: where the visitor's errors go */
 	uint32_t event;
 	VEC(uint32_t) stacks[STACKS]; /* locations, leaf first */
 	bool is_kernel[STACKS];
@@ -31,74 +41,17 @@ struct reader {
 	VEC(uint32_t) root_first;
 };
 
-static bool has_prefix(const char *s, size_t n, const char *prefix)
-{
-	return n >= strlen(prefix) && !memcmp(s, prefix, strlen(prefix));
-}
-
-/* Is it a function with which the kernel is entered, or with which its threads begin? */
-static bool is_kernel_entry(const char *s, size_t n)
-{
-	static const char *const entries[] = {"entry_SYSCALL",	"entry_INT80",
-					      "do_syscall_64",	"asm_",
-					      "ret_from_fork",	"secondary_startup",
-					      "start_kernel",	"el0t_64_",
-					      "el1h_64_",	"el0_",
-					      "common_startup", "entry_SYSENTER",
-					      "x86_64_start",	"apic_timer_interrupt",
-					      "page_fault",	"error_entry",
-					      "kthread"};
-	size_t i;
-
-	for (i = 0; i < sizeof entries / sizeof *entries; i++)
-		if (has_prefix(s, n, entries[i]))
-			return true;
-	return false;
-}
-
 static int add_frame(struct reader *r, const char *s, size_t n, struct err *err)
 {
-	struct profile_function f = {.is_foreign = true};
-	struct profile_mapping m = {.kind = DSO_FILE};
-	struct profile_location l = {.how = FRAME_USER_CHAIN};
-	struct profile_line line = {0};
-	size_t end = n, digits;
-	bool has_name;
+	struct text_frame f;
 	uint32_t id;
 
 	if (r->at >= STACKS)
 		return 1;
-	/* "main+20"; in perf's form "55c9c5a101c9 main+9 (/usr/bin/x)"; without a name "0x7f.." */
-	digits = strspn(s, "0123456789abcdef");
-	if (digits >= 6 && digits < n && s[digits] == ' ') {
-		l.ip = l.off = strtoull(s, NULL, 16);
-		s += digits + 1;
-		n -= digits + 1;
-		end = n;
-	}
-	if (n && s[n - 1] == ')') {
-		const char *open = memrchr(s, '(', n);
-
-		if (open && open > s && open[-1] == ' ') {
-			m.path = profile_string(r->p, open + 1, (size_t)(s + n - 1 - open - 1));
-			end = (size_t)(open - 1 - s);
-		}
-	}
-	for (digits = end; digits && isdigit((unsigned char)s[digits - 1]);)
-		digits--;
-	if (digits > 1 && digits < end && s[digits - 1] == '+')
-		end = digits - 1;
-	r->is_kernel[r->at] = is_kernel_entry(s, end);
-	if (m.path == STRTAB_FAILED || profile_add_mapping(r->p, &m, &l.mapping, err))
-		return err_nomem(err);
-	has_name = !has_prefix(s, end, "0x") && !has_prefix(s, end, "[unknown]");
-	if (has_prefix(s, end, "0x"))
-		l.ip = l.off = strtoull(s, NULL, 16);
-	if (l.ip >> 48 == 0xffff)
-		r->is_kernel[r->at] = true;
-	f.name = profile_string(r->p, s, end);
-	if (profile_add_function(r->p, &f, &line.function, err) ||
-	    profile_add_location(r->p, &l, &line, has_name, &id, err))
+	text_frame_parse(s, n, &f);
+	/* The outermost frame decides. */
+	r->is_kernel[r->at] = f.is_kernel_entry || f.ip >> 48 == 0xffff;
+	if (text_frame_add(r->p, &f, false, &id, err))
 		return -ERR_NOMEM;
 	return vec_push(&r->stacks[r->at], id) ? err_nomem(err) : 0;
 }
@@ -190,19 +143,19 @@ static void take_names(struct reader *r, struct profile_sample *s, struct input_
 	seen->pid = s->pid;
 }
 
-static int end_entry(struct reader *r, uint64_t weight, struct err *err)
+static int end_entry(struct reader *r, uint64_t count, uint64_t period, struct err *err)
 {
 	struct profile_sample s = {.event = r->event,
 				   .pid = PROFILE_NO_PID,
 				   .tid = PROFILE_NO_PID,
-				   .count = weight,
-				   .period = weight};
+				   .count = count,
+				   .period = period};
 	struct input_sample seen = {.tid = PROFILE_NO_PID};
 	int rc = 0;
 
 	take_names(r, &s, &seen);
-	r->inside = false;
-	if (weight && input_accepts(r->opt, &seen, r->ret)) {
+	r->inside = r->in_buckets = false;
+	if ((count || period) && input_accepts(r->opt, &seen, r->ret)) {
 		if (order_stacks(r, err))
 			return -ERR_NOMEM;
 		rc = profile_add_stack(r->p, r->root_first.v, r->root_first.n, &s.node, err);
@@ -212,24 +165,57 @@ static int end_entry(struct reader *r, uint64_t weight, struct err *err)
 	return rc;
 }
 
-/* Finds "]: 12", which ends an entry, and its weight. NULL: there is none. */
-static const char *find_end(const char *line, size_t n, uint64_t *weight)
-{
-	size_t i = n;
-	char *end;
+/* What stands behind "]: ". */
+enum value { VALUE_NONE, VALUE_NUMBER, VALUE_STATS, VALUE_BUCKETS };
 
-	while (i && isdigit((unsigned char)line[i - 1]))
-		i--;
-	if (i == n || i < 3 || line[i - 1] != ' ' || line[i - 2] != ':' || line[i - 3] != ']')
+/* Finds "]: 12", "]: count 4, average 25, total 100" or "]: ", which end the keys of an entry.
+ * Returns where they end. */
+static const char *find_end(const char *line, size_t n, enum value *kind, uint64_t *count,
+			    uint64_t *period)
+{
+	const char *at = line, *end = NULL;
+	unsigned long long number, average, total;
+	int used = 0;
+
+	/* Keys may have brackets, too: the last one counts. */
+	while ((at = memmem(at, n - (size_t)(at - line), "]:", 2)))
+		end = at++;
+	*kind = VALUE_NONE;
+	if (!end)
 		return NULL;
-	*weight = strtoull(line + i, &end, 10);
-	return line + i - 3;
+	at = end + 2 + strspn(end + 2, " ");
+	if (!*at)
+		*kind = VALUE_BUCKETS;
+	else if (sscanf(at, "count %llu, average %llu, total %llu%n", &number, &average, &total,
+			&used) == 3 &&
+		 !at[used])
+		*kind = VALUE_STATS;
+	else if (strspn(at, "0123456789") == strlen(at))
+		*kind = VALUE_NUMBER;
+	else
+		return NULL;
+	*count = *kind == VALUE_STATS ? number : strtoull(at, NULL, 10);
+	*period = *kind == VALUE_STATS ? total : *count;
+	return end;
 }
 
-static int begin_entry(struct reader *r, const char *line, const char *bracket, struct err *err)
+/* "[8K, 16K)              1 |@@@ |" */
+static bool is_bucket(const char *line, uint64_t *count)
 {
-	/* "@" has no name */
-	size_t i, n = (size_t)(bracket - line);
+	const char *at = strpbrk(line, ")]");
+	char *end;
+
+	if ((*line != '[' && *line != '(') || !at)
+		return false;
+	at += 1 + strspn(at + 1, " ");
+	*count = strtoull(at, &end, 10);
+	return end > at && end[strspn(end, " ")] == '|';
+}
+
+/* n: the length of "@name"; "@" has no name. */
+static int begin_entry(struct reader *r, const char *line, size_t n, struct err *err)
+{
+	size_t i;
 	uint32_t name =
 		n > 1 ? profile_string(r->p, line + 1, n - 1) : profile_string(r->p, "samples", 7);
 
@@ -245,46 +231,210 @@ static int begin_entry(struct reader *r, const char *line, const char *bracket, 
 	return profile_add_event(r->p, name, 0, &r->event, err);
 }
 
+/* A line of an entry's keys: a frame, or words and commas. */
+static int add_key_line(struct reader *r, const char *line, size_t n, bool is_last, struct err *err)
+{
+	size_t blank = strspn(line, " \t");
+
+	if (!is_last && blank >= (*line == '\t' ? 1 : 2) && blank < n && line[blank] != ',')
+		return add_frame(r, line + blank, n - blank, err);
+	return add_keys(r, line, n, err);
+}
+
+/* Lines outside of entries: of histograms, of maps without keys, and what the script prints. */
+static int read_between(struct reader *r, const char *line, size_t n, struct err *err)
+{
+	uint64_t count;
+
+	if (r->in_buckets && is_bucket(line, &count)) {
+		r->buckets += count;
+		return 0;
+	}
+	if (r->in_buckets) {
+		r->n_histograms++;
+		return end_entry(r, r->buckets, r->buckets, err);
+	}
+	r->n_numbers += n > 1 && *line == '@' && memchr(line, ':', n) != NULL;
+	return 0;
+}
+
 static int read_line(void *reader, char *line, size_t n, struct err *err)
 {
 	struct reader *r = reader;
 	char *bracket = *line == '@' ? memchr(line, '[', n) : NULL;
 	const char *end;
-	uint64_t weight = 0;
-	size_t blank;
+	uint64_t count = 0, period = 0;
+	enum value kind;
 	int rc = 0;
 
+	if (!r->inside || (r->in_buckets && bracket))
+		rc = read_between(r, line, n, err);
+	else if (r->in_buckets)
+		return read_between(r, line, n, err);
+	if (rc || (!bracket && !r->inside))
+		return rc;
 	if (bracket) {
-		rc = begin_entry(r, line, bracket, err);
+		rc = begin_entry(r, line, (size_t)(bracket - line), err);
 		n -= (size_t)(bracket + 1 - line);
 		line = bracket + 1;
-	} else if (!r->inside) {
-		/* "Attaching 1 probe...", other maps, output of the script */
-		return 0;
 	}
 	if (rc)
 		return rc;
-	end = find_end(line, n, &weight);
-	blank = strspn(line, " \t");
-	if (!end && blank >= (*line == '\t' ? 1 : 2) && blank < n && line[blank] != ',')
-		return add_frame(r, line + blank, n - blank, err);
-	rc = add_keys(r, line, end ? (size_t)(end - line) : n, err);
-	return rc || !end ? rc : end_entry(r, weight, err);
+	end = find_end(line, n, &kind, &count, &period);
+	rc = add_key_line(r, line, end ? (size_t)(end - line) : n, end != NULL, err);
+	r->in_buckets = kind == VALUE_BUCKETS;
+	r->buckets = 0;
+	return rc || !end || r->in_buckets ? rc : end_entry(r, count, period, err);
 }
 
+/* ---- -f json --------------------------------------------------------------------------------- */
+
+/* Splits "data.@us.KEY.count" of the path of a value. False: it has another form. */
+static bool split_path(const char *path, const char *suffix, const char **map, size_t *n_map,
+		       const char **key, size_t *n_key)
+{
+	size_t end = strlen(path), cut = strlen(suffix);
+	const char *dot;
+
+	if (!str_starts_with(path, "data.@") || !str_ends_with(path, suffix))
+		return false;
+	*map = path + strlen("data.");
+	dot = strchr(*map, '.');
+	if (!dot || dot + 1 + cut > path + end)
+		return false;
+	*n_map = (size_t)(dot - *map);
+	*key = dot + 1;
+	*n_key = (size_t)(path + end - cut - *key);
+	return true;
+}
+
+static int begin_json_entry(struct reader *r, const char *map, size_t n_map, const char *key,
+			    size_t n, struct err *err)
+{
+	int rc = begin_entry(r, map, n_map, err);
+
+	while (!rc && n) {
+		const char *end = memchr(key, '\n', n);
+		size_t len = end ? (size_t)(end - key) : n;
+		struct text line = {0};
+
+		text_add(&line, key, len);
+		text_char(&line, '\0');
+		rc = line.failed ? err_nomem(err) : add_key_line(r, line.s, len, false, err);
+		text_done(&line);
+		key += len + (end != NULL);
+		n -= len + (end != NULL);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+static int take_json(void *reader, const struct json_value *v)
+{
+	static const struct {
+		const char *type, *suffix;
+		bool is_last; /* the value that ends an entry */
+	} rows[] = {{"map", "", true},	      {"hist", "[].count", false},
+		    {"hist", "[]", true},     {"lhist", "[].count", false},
+		    {"lhist", "[]", true},    {"stats", ".count", false},
+		    {"stats", ".total", true}};
+	struct reader *r = reader;
+	const char *map, *key;
+	size_t i, n_map, n_key;
+	uint64_t number = v->number > 0 && v->number < 1e18 ? (uint64_t)v->number : 0;
+	int rc;
+
+	if (!strcmp(v->path, "type") && v->kind == JSON_STRING)
+		snprintf(r->type, sizeof r->type, "%s", v->string);
+	for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const bool is_end = str_ends_with(rows[i].suffix, "[]");
+
+		if (strcmp(r->type, rows[i].type) || v->kind != (is_end ? JSON_END : JSON_NUMBER) ||
+		    !split_path(v->path, rows[i].suffix, &map, &n_map, &key, &n_key))
+			continue;
+		if (!rows[i].is_last) {
+			r->buckets = !strcmp(r->type, "stats") ? number : r->buckets + number;
+			return 0;
+		}
+		rc = begin_json_entry(r, map, n_map, key, n_key, r->err);
+		if (!rc)
+			rc = end_entry(r, is_end || *rows[i].suffix ? r->buckets : number,
+				       is_end ? r->buckets : number, r->err);
+		r->n_histograms += is_end;
+		r->buckets = 0;
+		return rc;
+	}
+	return 0;
+}
+
+static int read_json(struct reader *r, struct input_source *s, struct err *err)
+{
+	struct text all = {0};
+	const char *at, *end;
+	ssize_t n = 1;
+	int rc = 0;
+
+	while (!rc && n > 0) {
+		if (all.n > JSON_MAX)
+			rc = err_set(err, ERR_LIMIT, s->name, "more than 256 MiB of JSON");
+		else if (!text_reserve(&all, 1 << 16))
+			rc = err_nomem(err);
+		else if ((n = input_bytes(s, all.s + all.n, 1 << 16, err)) < 0)
+			rc = (int)n;
+		else
+			all.n += (size_t)n;
+	}
+	r->err = err;
+	for (at = all.s; !rc && at < all.s + all.n; at = end + 1) {
+		size_t left = (size_t)(all.s + all.n - at);
+
+		end = memchr(at, '\n', left);
+		end = end ? end : at + left;
+		s->line++;
+		*r->type = '\0';
+		if (*at == '{')
+			rc = json_read(at, (size_t)(end - at), s->name, take_json, r, err);
+		if (rc == -ERR_FORMAT) {
+			input_damaged(r->ret, s);
+			rc = 0;
+		}
+	}
+	text_done(&all);
+	return rc;
+}
+
+static bool is_json(const char *head)
+{
+	head = strstr(head, "{\"type\": \"");
+	return head && (strstr(head, "\"attached_probes\"") || strstr(head, "\"data\": {\"@"));
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+/* Is there "@name[", and a line that ends such an entry? What stands before it, the script has
+ * printed. */
 static bool detect(const char *head, size_t n)
 {
+	bool has_entry = false;
+	uint64_t count, period;
+	enum value kind;
 	size_t len;
 
-	if (memchr(head, '\0', n))
-		return false;
+	(void)n;
+	if (is_json(head))
+		return true;
 	for (; *head; head += len + (head[len] != '\0')) {
+		char line[512];
+		size_t name;
+
 		len = strcspn(head, "\n");
-		if (*head == '@')
-			return memchr(head, '[', len) != NULL;
-		if (len && strncmp(head, "Attach", 6) && strncmp(head, "Tracing", 7) &&
-		    strncmp(head, "Lost", 4))
-			return false;
+		name = 1 + strspn(head + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+					    "0123456789_");
+		has_entry |= *head == '@' && head[name] == '[';
+		if (!has_entry)
+			continue;
+		snprintf(line, sizeof line, "%.*s", (int)(len > 511 ? 511 : len), head);
+		if (find_end(line, strlen(line), &kind, &count, &period))
+			return true;
 	}
 	return false;
 }
@@ -293,12 +443,21 @@ static int read_bpftrace(struct profile *p, struct input_source *s, const struct
 			 struct input_result *ret, struct err *err)
 {
 	struct reader r = {.p = p, .opt = opt, .ret = ret};
-	size_t i;
-	int rc;
+	char head[1 << 12];
+	size_t i, n;
+	int rc = input_look(s, head, sizeof head, &n, err);
 
-	rc = input_each_line(s, ret, read_line, &r, err);
+	if (!rc && is_json(head))
+		rc = read_json(&r, s, err);
+	else if (!rc)
+		rc = input_each_line(s, ret, read_line, &r, err);
+	if (!rc && r.in_buckets)
+		rc = read_between(&r, "", 0, err);
 	if (r.inside)
 		ret->cut = true;
+	input_note(ret, "entries are histograms: they count, their values are not kept",
+		   r.n_histograms, false);
+	input_note(ret, "maps are numbers without stacks, and were left out", r.n_numbers, false);
 	for (i = 0; i < STACKS; i++)
 		vec_done(&r.stacks[i]);
 	vec_done(&r.names);
@@ -308,7 +467,7 @@ static int read_bpftrace(struct profile *p, struct input_source *s, const struct
 
 const struct input_format input_bpftrace = {
 	.name = "bpftrace",
-	.help = "what bpftrace prints of maps with stacks as keys",
+	.help = "what bpftrace prints of maps with stacks as keys, as text or JSON",
 	.detect = detect,
 	.read = read_bpftrace,
 };

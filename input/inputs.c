@@ -9,6 +9,7 @@
 	X(pprof)    \
 	X(bpftrace) \
 	X(script)   \
+	X(bcc)      \
 	X(folded)
 
 #define X(name) extern const struct input_format input_##name;

@@ -11,8 +11,7 @@
 enum {
 	LEARN_LINES = 2000,
 	LINE_BYTES = 4096,
-	WORDS = 24,	/* of a head before its time */
-	EVENT_WORDS = 4 /* "raw 0x1c2:" */
+	WORDS = 24, /* of a head before its time */
 };
 
 /* Widths of perf's columns. */
@@ -165,7 +164,7 @@ static bool is_time_of_day(struct word w)
 static bool take_event(const char *line, const char *at, size_t period_width, struct script_head *h)
 {
 	const char *start = at + strspn(at, " \t"), *after;
-	struct word w = word_next(&at);
+	struct word w = word_next(&at), first;
 	size_t i;
 
 	h->rest = start;
@@ -179,7 +178,9 @@ static bool take_event(const char *line, const char *at, size_t period_width, st
 		h->rest = start = at + strspn(at, " \t");
 		w = word_next(&at);
 	}
-	for (after = at, i = 0; w.n && i < EVENT_WORDS; i++, w = word_next(&after))
+	first = w;
+	for (after = at, i = 0; w.n && i < (word_is(first, "raw") ? 2 : 1);
+	     i++, w = word_next(&after))
 		if (w.s[w.n - 1] == ':') {
 			h->event = (struct word){start, (size_t)(w.s + w.n - 1 - start)};
 			h->rest = after + strspn(after, " \t");
@@ -344,7 +345,7 @@ bool script_head(const struct script_shape *shape, const char *line, struct scri
 
 struct census {
 	size_t lines; /* without comments and empty lines */
-	size_t tabs, times, with_ids, latency, events, frames, others;
+	size_t tabs, aligned, times, with_ids, latency, events, frames, others;
 	size_t leaves; /* events with a frame on their line */
 	size_t bare;   /* lines that neither have a tab nor an event */
 };
@@ -371,7 +372,10 @@ static void count_line(struct census *c, const char *line)
 		return;
 	c->lines++;
 	if (*line == '\t' && script_frame(line, &f)) {
+		const char *at = line + 1;
+
 		c->tabs++;
+		c->aligned += word_is_padded(line + 1, word_next(&at), WIDTH_IP);
 	} else if (head_with_time(&free, line, &h)) {
 		c->times++;
 		c->with_ids += head_with_time(&any, line, &h) && h.has_ids;
@@ -432,5 +436,5 @@ bool script_learn(struct script_shape *shape, const char *text, size_t n)
 	if (!c.tabs)
 		return false;
 	shape->heads = c.bare ? HEADS_TASK : HEADS_NONE;
-	return c.frames <= c.tabs && c.others <= c.tabs;
+	return c.aligned == c.tabs && c.frames <= c.tabs && c.others <= c.tabs;
 }

@@ -142,6 +142,18 @@ ssize_t input_bytes(struct input_source *s, void *to, size_t n, struct err *err)
 	return (ssize_t)n;
 }
 
+int input_look(struct input_source *s, char *to, size_t size, size_t *n, struct err *err)
+{
+	*n = 0;
+	*to = '\0';
+	if (s->out_at == s->out_n && unpack(s, err))
+		return -(int)err->code;
+	*n = s->out_n - s->out_at < size - 1 ? s->out_n - s->out_at : size - 1;
+	memcpy(to, s->out + s->out_at, *n);
+	to[*n] = '\0';
+	return 0;
+}
+
 /* A line is a C string, so that a byte 0 would hide what follows it. */
 static void replace_nuls(struct input_source *s)
 {

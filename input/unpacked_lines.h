@@ -41,6 +41,8 @@ int input_open(struct input_source *s, const char *path, uint64_t *bytes, struct
 void input_close(struct input_source *s);
 /* Returns the number of bytes read, at most n; 0 at the end; negative with *err. */
 ssize_t input_bytes(struct input_source *s, void *to, size_t n, struct err *err);
+/* Copies what comes next, without consuming it, and a NUL; *n: its length, below `size`. */
+int input_look(struct input_source *s, char *to, size_t size, size_t *n, struct err *err);
 /* Reads the next line. Returns 1 and the line without its newline, NUL-terminated and valid until
  * the next call; 0 at the end; negative with *err. *n is the length; a longer line is cut to
  * LINE_MAX_BYTES. */

@@ -3,6 +3,7 @@
 byte), a test in which the program reads it that people use, and its place in the manual. An input: a sample, a test, the manual.
 By hand: `test_formats.py --update` writes the golden files."""
 import base64
+import glob
 import gzip
 import lzma
 import os
@@ -30,7 +31,7 @@ CONSUMERS = {
     "speedscope": ("tests/output/test_json_formats.py", "speedscope"),
     "jsonl": ("tests/output/test_json_formats.py", "jsonl"),
 }
-INPUTS = "tests/input/test_inputs.py"
+INPUTS = "tests/input"
 
 tap = Tap()
 
@@ -71,7 +72,7 @@ for name in names("--formats"):
     else:
         tap.check(False, f"format {name}: the golden file", f"none in testdata/recordings/{RECORDING}: test_formats.py --update makes it")
 
-tests = open(os.path.join(TOP, INPUTS)).read()
+tests = "".join(open(path).read() for path in glob.glob(os.path.join(TOP, INPUTS, "test_*.py")))
 for name in names("--inputs"):
     tap.check(f"\n.B {name}\n" in manual, f"input {name}: in the manual")
     tap.check(name in tests or name == "perf.data", f"input {name}: {INPUTS} reads it")
