@@ -22,7 +22,10 @@ struct judge {
 	bool *flagged;	      /* by key: slower by itself */
 	bool *accepted;	      /* by key: slower including its callees, and no callee explains it */
 	struct move *moved;   /* by key */
+	bool *traded;	      /* by key: took the place of another function, or gave it */
+	bool *none;	      /* by key: false */
 	bool can_gate;
+	bool total_fell; /* certainly */
 };
 
 static inline double per_run(const struct judge *j, const struct tested *v, enum side side)
@@ -51,7 +54,7 @@ static inline bool is_gone(const struct tested *v)
 }
 
 /* ---- total.c */
-void judge_total(const struct judge *j, struct finding *f);
+void judge_total(struct judge *j, struct finding *f);
 /* Without adjustment for the runs' speed everything may have grown alike: then no function is to
  * blame. */
 bool all_changed_alike(struct regress *g);
@@ -59,6 +62,17 @@ bool all_changed_alike(struct regress *g);
 /* ---- moved.c */
 /* Fills `moved`. */
 void find_moved(struct judge *j);
+
+/* ---- net.c */
+/* Functions that took the place of others are REPLACED: the findings so far. Returns 0 or -1. */
+int judge_replaced(struct judge *j);
+/* What grew beneath a caller that got faster, or in a program that did, is OUTWEIGHED. Returns 0 or
+ * -1. */
+int judge_outweighed(struct judge *j);
+/* Inclusive samples by run of a function that grew (or fell), without what took another's place;
+ * functions that lost elsewhere what they won beneath it (or the other way round) count with all of
+ * their time. *most: the one that wandered most; NONE. Returns 0 or -1. */
+int count_net(const struct judge *j, uint32_t key, bool grew, double *counts, uint32_t *most);
 
 /* ---- where.c */
 /* Finds the stacks, lines and callers with most of the change. Returns 0, or -1 when out of memory.

@@ -11,16 +11,17 @@
 const char *verdict_text(enum verdict v)
 {
 	static const char *const texts[VERDICT_N] = {
-		"REGRESSED", "NEW",   "OVER BUDGET", "suspect",	      "allowed",  "improved",
-		"gone",	     "moved", "environment", "not confirmed", "explained"};
+		"REGRESSED",   "NEW",		"OVER BUDGET", "suspect", "outweighed",
+		"allowed",     "improved",	"gone",	       "moved",	  "replaced",
+		"environment", "not confirmed", "explained"};
 
 	return texts[v];
 }
 
 const char *moved_how_text(enum moved_how h)
 {
-	static const char *const texts[MOVED_N] = {"shifted", "inlined", "outlined", "renamed",
-						   "folded"};
+	static const char *const texts[MOVED_N] = {"shifted", "inlined", "outlined",
+						   "renamed", "folded",	 "calls"};
 
 	return texts[h];
 }

@@ -64,11 +64,16 @@ enum verdict {
 	VERDICT_NEW,	     /* it is in no run of the base, and costs */
 	VERDICT_OVER_BUDGET, /* more than .profbudget allows */
 	VERDICT_SUSPECT,     /* it may be slower: too few runs, or between q and report_q */
-	VERDICT_ALLOWED,     /* slower, and .profbudget says why */
+	/* It is slower, but what calls it (or the whole program) got faster all the same. */
+	VERDICT_OUTWEIGHED,
+	VERDICT_ALLOWED, /* slower, and .profbudget says why */
 	VERDICT_IMPROVED,
 	VERDICT_GONE,
-	/* Its time went to a neighbour or came from one: inlined, outlined, renamed. */
+	/* Its time went to a neighbour or came from one: inlined, outlined, renamed. Inclusive:
+	 * what it calls more lost as much elsewhere. */
 	VERDICT_MOVED,
+	/* It took the place of functions that are gone or take less (`related` is the largest). */
+	VERDICT_REPLACED,
 	/* Asynchronous work of the kernel; or the program's code is the same except for its
 	 * addresses. */
 	VERDICT_ENVIRONMENT,
@@ -86,6 +91,7 @@ enum moved_how {
 	MOVED_OUTLINED, /* out of its caller */
 	MOVED_RENAMED,	/* perhaps: a removed and a new name have the same callers and time */
 	MOVED_FOLDED,	/* the linker made functions of the same code one */
+	MOVED_CALLS, /* inclusive: calls of `related` wandered from other functions to this one */
 	MOVED_N
 };
 const char *moved_how_text(enum moved_how h); /* "inlined" */
@@ -120,9 +126,13 @@ struct finding {
 	double growth, lo, hi; /* new / base - 1, and its 95 % confidence interval */
 	double impact;	       /* growth in shares of the whole */
 	double p, p_adjusted;
-	double phi;	    /* dispersion: 1 is pure chance */
-	double mde;	    /* smallest growth that would have been found with a power of 80 % */
-	uint32_t related;   /* MOVED: the key that it went to or came from; UINT32_MAX */
+	double phi; /* dispersion: 1 is pure chance */
+	double mde; /* smallest growth that would have been found with a power of 80 % */
+	/* MOVED: the key that it went to or came from. REPLACED, and NEW and REGRESSED if they took
+	 * a part of another's time: whose; improved and gone: what took its place. OUTWEIGHED: the
+	 * caller that got faster, none: all of the program. UINT32_MAX: none. */
+	uint32_t related;
+	double taken;	    /* samples per run that came from functions which lost them */
 	enum moved_how how; /* MOVED */
 	unsigned rule;	    /* line of .profbudget; 0: none */
 	const char *why;    /* of `allow`; NULL */
@@ -192,7 +202,8 @@ struct regress_design {
 	 * 80 % if each of these runs has this many samples (INFINITY: with no number), or with this
 	 * many such runs on each side. */
 	double detect_samples, detect_runs;
-	bool can_detect; /* so there are enough */
+	bool can_detect;  /* so there are enough */
+	bool is_few_runs; /* of one side: nothing is gated */
 };
 const struct regress_design *regress_design(const struct regress *g);
 /* Sorted by verdict, then by impact. The first, with FINDING_TOTAL, always exists. */
@@ -205,8 +216,11 @@ const char *regress_file(const struct regress *g, uint32_t key,
 			 uint32_t *line); /* in the new side if it is there; "": not known */
 /* The first finding about a function of this name, FINDING_SELF before FINDING_INCL; NULL: none. */
 const struct finding *regress_finding_of(const struct regress *g, const char *name, size_t n);
-/* One line: "1 slower, 0 suspect ..", or for a finding "+12.3 %, +0.40 % of the whole ..". */
+/* One line: "1 slower, 2 improved or gone ..", or for a finding "+12.3 %, +0.40 % of the whole ..".
+ * The headline says in addition what a green result may have missed, and what it takes to see it.
+ */
 void regress_summary(const struct regress *g, char *line, size_t size);
+void regress_headline(const struct regress *g, char *line, size_t size);
 void regress_details(const struct finding *f, char *line, size_t size);
 /* Is a finding gated? */
 bool regress_failed(const struct regress *g);

@@ -32,42 +32,39 @@ void report_flush(struct text *t, FILE *out)
 	text_done(t);
 }
 
-void report_summary(const struct regress *g, struct text *t)
-{
-	size_t counts[VERDICT_N] = {0}, i, gated = 0;
-	char line[256];
-
-	for (i = 0; i < g->findings.n; i++) {
-		counts[g->findings.v[i].verdict] += g->findings.v[i].kind != FINDING_TOTAL ||
-						    verdict_is_gated(g->findings.v[i].verdict);
-		gated += verdict_is_gated(g->findings.v[i].verdict);
-	}
-	snprintf(line, sizeof line, "%zu slower, %zu suspect, %zu improved, %zu moved", gated,
-		 counts[VERDICT_SUSPECT], counts[VERDICT_IMPROVED], counts[VERDICT_MOVED]);
-	if (g->design.only) {
-		snprintf(line, sizeof line, "%zu of %zu confirmed", gated, g->design.only);
-		text_str(t, line);
-		return;
-	}
-	text_str(t, gated						  ? line
-		    : counts[VERDICT_SUSPECT] || counts[VERDICT_IMPROVED] ? line
-									  : "no change found");
-}
-
-void regress_summary(const struct regress *g, char *line, size_t size)
-{
-	struct text t = {0};
-
-	report_summary(g, &t);
-	snprintf(line, size, "%.*s", (int)t.n, t.s ? t.s : "");
-	text_done(&t);
-}
-
 void regress_details(const struct finding *f, char *line, size_t size)
 {
 	snprintf(line, size, "%s %s [%+.1f, %+.1f], %+.2f %% of the whole, adjusted p %.2g%s",
 		 finding_kind_text(f->kind), show_growth(f).s, 100 * f->lo, 100 * f->hi,
 		 100 * f->impact, f->p_adjusted, f->is_same_code ? ", same code" : "");
+}
+
+void report_related(const struct regress *g, const struct finding *f, struct text *t)
+{
+	static const char *const words[VERDICT_N] = {
+		[VERDICT_REGRESSED] = " in part instead of ",
+		[VERDICT_NEW] = " in part instead of ",
+		[VERDICT_OUTWEIGHED] = " beneath ",
+		[VERDICT_IMPROVED] = ", replaced by ",
+		[VERDICT_GONE] = ", replaced by ",
+		[VERDICT_MOVED] = " <-> ",
+		[VERDICT_REPLACED] = " instead of ",
+	};
+
+	if (f->verdict == VERDICT_OUTWEIGHED && f->related == UINT32_MAX) {
+		text_str(t, ", but the whole is faster");
+		return;
+	}
+	if (f->related == UINT32_MAX || !words[f->verdict])
+		return;
+	text_str(t, words[f->verdict]);
+	text_clean(t, regress_name(g, f->related), strlen(regress_name(g, f->related)));
+	if (f->verdict == VERDICT_OUTWEIGHED)
+		text_str(t, ", which got faster");
+	if (f->verdict == VERDICT_MOVED) {
+		text_str(t, ": ");
+		text_str(t, moved_how_text(f->how));
+	}
 }
 
 static void add_row(struct text *t, const struct regress *g, const struct finding *f)
@@ -101,12 +98,7 @@ static void add_row(struct text *t, const struct regress *g, const struct findin
 		}
 		text_char(t, ')');
 	}
-	if (f->related != UINT32_MAX && f->verdict == VERDICT_MOVED) {
-		text_str(t, " <-> ");
-		text_clean(t, regress_name(g, f->related), strlen(regress_name(g, f->related)));
-		text_str(t, ": ");
-		text_str(t, moved_how_text(f->how));
-	}
+	report_related(g, f, t);
 	if (f->is_same_code)
 		text_str(t, " [same code]");
 	if (f->why) {
@@ -198,46 +190,8 @@ static void add_head(struct text *t, const struct regress *g)
 	if (d->is_uniform)
 		text_str(t, "everything changed alike: that is said of all on-CPU time, not of "
 			    "the functions\n");
-	if (d->runs[SIDE_BASE] < 3 || d->runs[SIDE_NEW] < 3)
-		text_str(t, "fewer than 3 runs a side: nothing is certain, nothing fails\n");
-}
-
-/* Rounds up to two digits: 12,345 becomes 13,000, as it is an estimate. */
-static double two_digits(double v)
-{
-	double unit = pow(10, fmax(floor(log10(v)) - 1, 0));
-
-	return ceil(v / unit) * unit;
-}
-
-/* Appends what these runs can detect, and what helps if that is not enough. */
-void report_power(const struct regress *g, struct text *t)
-{
-	const struct regress_design *d = &g->design;
-	double samples = fmin(d->samples[SIDE_BASE], d->samples[SIDE_NEW]);
-	char line[512];
-
-	snprintf(line, sizeof line, "a growth of %.3g %% in a function of %.3g %% ",
-		 100 * g->opt.detect_growth, 100 * g->opt.detect_share);
-	text_str(t, line);
-	if (d->can_detect) {
-		text_str(t, "would be found");
-		return;
-	}
-	text_str(t, "may be missed: ");
-	if (!isfinite(d->detect_runs))
-		snprintf(line, sizeof line, "it is not more than the margin");
-	else if (!isfinite(d->detect_samples))
-		snprintf(line, sizeof line, "runs differ by more than chance; -n %.0f would do",
-			 fmax(d->detect_runs, 3));
-	else
-		snprintf(line, sizeof line,
-			 "it takes about %.0f samples a run, here are %.0f: longer runs, a higher "
-			 "-F, "
-			 "or -n %.0f",
-			 two_digits(fmax(d->detect_samples, samples)), samples,
-			 fmax(d->detect_runs, 3));
-	text_str(t, line);
+	if (d->is_few_runs)
+		text_str(t, "fewer than 4 runs a side: nothing is certain, nothing fails\n");
 }
 
 void regress_write_text(const struct regress *g, FILE *out)
@@ -248,6 +202,8 @@ void regress_write_text(const struct regress *g, FILE *out)
 	const char *note;
 	size_t i;
 
+	report_headline(g, &t);
+	text_str(&t, "\n\n");
 	add_head(&t, g);
 	text_str(&t,
 		 "\nverdict        of base     growth  95 % interval     impact    adj. p  of    "
@@ -259,10 +215,11 @@ void regress_write_text(const struct regress *g, FILE *out)
 		}
 	snprintf(line, sizeof line,
 		 "\ncertainly less than 5 %% slower: %.0f %% of the on-CPU time, less than 10 %%: "
-		 "%.0f %%; "
-		 "of functions with 1 %% or more a growth of %.0f %% would be found\n",
-		 100 * d->certified[0], 100 * d->certified[1], 100 * d->largest_mde);
+		 "%.0f %%; ",
+		 100 * d->certified[0], 100 * d->certified[1]);
 	text_str(&t, line);
+	report_found(g, &t);
+	text_char(&t, '\n');
 	report_power(g, &t);
 	text_char(&t, '\n');
 	for (i = 0; (note = regress_budget_note(g, i)); i++) {
@@ -270,7 +227,5 @@ void regress_write_text(const struct regress *g, FILE *out)
 		text_clean(&t, note, strlen(note));
 		text_char(&t, '\n');
 	}
-	report_summary(g, &t);
-	text_char(&t, '\n');
 	report_flush(&t, out);
 }

@@ -48,9 +48,12 @@ static void add_markdown_row(struct text *t, const struct regress *g, const stru
 	text_str(t, line);
 	if (f->n_paths)
 		add_code(t, f->paths[0].stack);
-	if (f->related != UINT32_MAX && f->verdict == VERDICT_MOVED) {
+	if (f->related != UINT32_MAX) {
 		text_str(t, " ");
-		text_str(t, moved_how_text(f->how));
+		text_str(t, f->verdict == VERDICT_MOVED	       ? moved_how_text(f->how)
+			    : f->verdict == VERDICT_REPLACED   ? "instead of"
+			    : f->verdict == VERDICT_OUTWEIGHED ? "faster all the same"
+							       : "took or lost a part");
 		text_str(t, ": ");
 		add_code(t, regress_name(g, f->related));
 	}
@@ -93,7 +96,7 @@ void regress_write_markdown(const struct regress *g, FILE *out)
 	size_t i, left;
 
 	text_str(&t, regress_failed(g) ? "### Slower: " : "### Profile comparison: ");
-	report_summary(g, &t);
+	report_headline(g, &t);
 	snprintf(line, sizeof line,
 		 "\n\n%zu + %zu runs, %.0f samples each, event `%s`; slower means more than %+.1f "
 		 "%% at q %.3g.\n\n",

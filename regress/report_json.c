@@ -244,6 +244,8 @@ static void add_finding(struct text *t, const struct regress *g, const struct fi
 	add_figures(t, f);
 	if (f->related != UINT32_MAX)
 		add_text(t, "related", regress_key(g, f->related));
+	if (f->taken > 0)
+		add_field(t, "taken", f->taken);
 	if (f->verdict == VERDICT_MOVED)
 		add_text(t, "moved", moved_how_text(f->how));
 	if (f->rule)

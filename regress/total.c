@@ -63,7 +63,7 @@ static enum verdict verdict_of_total(const struct judge *j, double p_slower, dou
 	return g->only.n ? VERDICT_UNCONFIRMED : VERDICT_EXPLAINED;
 }
 
-void judge_total(const struct judge *j, struct finding *f)
+void judge_total(struct judge *j, struct finding *f)
 {
 	const struct regress *g = j->g;
 	const double margin = log1p(g->opt.total_max);
@@ -86,6 +86,7 @@ void judge_total(const struct judge *j, struct finding *f)
 	f->phi = 0;
 	f->p = f->p_adjusted = stats_t_tail((w.growth_log - margin) / w.se, w.df);
 	f->mde = expm1(margin + (stats_t_quantile(g->opt.q, w.df) + Z_80) * w.se);
+	j->total_fell = j->can_gate && stats_t_tail(-w.growth_log / w.se, w.df) <= g->opt.q;
 	f->verdict = verdict_of_total(j, f->p, stats_t_tail((-w.growth_log - margin) / w.se, w.df));
 }
 

@@ -8,7 +8,8 @@
 #include "regress/judge.h"
 #include "regress/stats.h"
 
-enum { GATE_RUNS_MIN = 3 };
+/* With three, runs of a function that has two speeds all too often agree on each side. */
+enum { GATE_RUNS_MIN = 4 };
 
 static void fill(const struct judge *j, struct finding *f, uint32_t key, enum finding_kind kind,
 		 const struct tested *v)
@@ -147,6 +148,40 @@ static int test_rest(struct judge *j, uint32_t key, struct tested *v, struct err
 	return 0;
 }
 
+static bool rest_grows(const struct judge *j, const struct tested *rest)
+{
+	return rest->is_tested && rest->p_up <= j->g->opt.q && impact(j, rest) >= j->g->opt.impact;
+}
+
+/* The verdict on a function that grew including its callees: their growth explains it, or calls
+ * wandered to it, or it counts. */
+static int judge_callees(struct judge *j, struct finding *f, struct err *err)
+{
+	struct tested rest = {.margin = j->g->incl.v[f->key].margin}, net = rest;
+	double counts[RUNS_MAX];
+	uint32_t most;
+
+	if (test_rest(j, f->key, &rest, err))
+		return -ERR_NOMEM;
+	if (!rest_grows(j, &rest)) {
+		f->verdict = VERDICT_EXPLAINED;
+		return 0;
+	}
+	if (count_net(j, f->key, true, counts, &most))
+		return err_nomem(err);
+	if (most != NONE) {
+		family_test_one(&j->g->incl, counts, j->size, &net);
+		if (!rest_grows(j, &net) ||
+		    net.p_up > j->g->opt.q * j->g->incl.v[f->key].first_share) {
+			f->verdict = VERDICT_MOVED;
+			f->how = MOVED_CALLS;
+			f->related = most;
+		}
+	}
+	j->accepted[f->key] = true;
+	return 0;
+}
+
 /* From callees to callers: a function is reported only if its callees do not explain its growth. */
 static int judge_incl(struct judge *j, struct err *err)
 {
@@ -172,18 +207,13 @@ static int judge_incl(struct judge *j, struct err *err)
 		qsort(c.v, c.n, sizeof *c.v, compare_candidates);
 	for (i = 0; !rc && i < c.n; i++) {
 		const struct tested *v = &g->incl.v[c.v[i].key];
-		struct tested rest = {.margin = v->margin};
 		struct finding f = {0};
 
-		rc = test_rest(j, c.v[i].key, &rest, err);
-		if (rc)
-			break;
 		fill(j, &f, c.v[i].key, FINDING_INCL, v);
 		judge_growth(j, &f, v);
-		if (!rest.is_tested || rest.p_up > g->opt.q || impact(j, &rest) < g->opt.impact)
-			f.verdict = VERDICT_EXPLAINED;
-		else
-			j->accepted[c.v[i].key] = true;
+		rc = judge_callees(j, &f, err);
+		if (rc)
+			break;
 		if (f.verdict != VERDICT_EXPLAINED && add_paths(j, &f))
 			rc = err_nomem(err);
 		if (!rc)
@@ -377,6 +407,7 @@ static int judge_all(struct judge *j, struct err *err)
 	bool stable;
 	size_t i;
 
+	g->design.is_few_runs = !j->can_gate;
 	set_margins(g, &g->self, false);
 	set_margins(g, &g->incl, true);
 	if (test_families(j, false, &stable, err))
@@ -393,8 +424,15 @@ static int judge_all(struct judge *j, struct err *err)
 		j->moved[i].to = NONE;
 	find_moved(j);
 	judge_total(j, &total);
-	if (push(g, &total, err) || judge_self(j, err) || judge_incl(j, err) ||
-	    judge_shares(j, err) || judge_unconfirmed(j, err))
+	if (push(g, &total, err) || judge_self(j, err))
+		return -ERR_NOMEM;
+	if (judge_replaced(j))
+		return err_nomem(err);
+	if (judge_incl(j, err))
+		return -ERR_NOMEM;
+	if (judge_outweighed(j))
+		return err_nomem(err);
+	if (judge_shares(j, err) || judge_unconfirmed(j, err))
 		return -ERR_NOMEM;
 	if (judge_code(j, err))
 		return -(int)err->code;
@@ -418,14 +456,20 @@ int verdict_all(struct regress *g, struct err *err)
 		.flagged = calloc(g->info.n + 1, sizeof *j.flagged),
 		.accepted = calloc(g->info.n + 1, sizeof *j.accepted),
 		.moved = calloc(g->info.n + 1, sizeof *j.moved),
+		.traded = calloc(g->info.n + 1, sizeof *j.traded),
+		.none = calloc(g->info.n + 1, sizeof *j.none),
 		.can_gate = g->design.runs[SIDE_BASE] >= GATE_RUNS_MIN &&
 			    g->design.runs[SIDE_NEW] >= GATE_RUNS_MIN,
 	};
-	int rc = j.size && j.flagged && j.accepted && j.moved ? judge_all(&j, err) : err_nomem(err);
+	int rc = j.size && j.flagged && j.accepted && j.moved && j.traded && j.none
+			 ? judge_all(&j, err)
+			 : err_nomem(err);
 
 	free(j.size);
 	free(j.flagged);
 	free(j.accepted);
 	free(j.moved);
+	free(j.traded);
+	free(j.none);
 	return rc;
 }

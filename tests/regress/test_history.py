@@ -29,13 +29,13 @@ found = {"without": 0, "with": 0}
 alarms = {"without": 0, "with": 0}
 mde = {}
 for job in range(JOBS):
-    base, new, same = drawn.side("a", 3, noise=NOISY), drawn.side("b", 3, change={"f3": 1.15}, noise=NOISY), drawn.side("c", 3, noise=NOISY)
+    base, new, same = drawn.side("a", 4, noise=NOISY), drawn.side("b", 4, change={"f3": 1.13}, noise=NOISY), drawn.side("c", 4, noise=NOISY)
     for how, options in (("without", []), ("with", ["--history", "history"])):
         code, r = findings("--base", *base, "--new", *new, *options)
         found[how] += ("f3", "self") in of(r, "REGRESSED")
         mde[how] = next((f["mde"] for f in r["findings"] if f["key"] == "f3" and f["kind"] == "self"), mde.get(how))
         alarms[how] += findings("--base", *base, "--new", *same, *options)[0]
-tap.check(found["with"] > found["without"], f"15 % more in a function of 4 %, three runs a side: found in {found['without']} of {JOBS} jobs, with history in {found['with']}", found)
+tap.check(found["with"] > found["without"], f"13 % more in a function of 4 %, four runs a side: found in {found['without']} of {JOBS} jobs, with history in {found['with']}", found)
 tap.check(alarms["with"] <= 1, f"nothing changed: {alarms['without']} and {alarms['with']} of {JOBS} jobs fail", alarms)
 tap.check(mde["with"] < mde["without"], f"the smallest growth that would be found: {100 * mde['without']:.1f} and {100 * mde['with']:.1f} %", mde)
 tap.check(r["design"]["history"] == 25 and r["design"]["history_left_out"] == 0, "25 runs are used", r["design"])

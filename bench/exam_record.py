@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""exam_record.py - the recordings that exam_regress.py judges, each once: they do not depend on how regress decides.
+
+    exam_record.py [--dir DIR] [--aa N] [--tree N] [--power N] [--bimodal N] [--only GROUP] [--capture PATH]
+
+A job is a folder of DIR/jobs: meta.json, and SIDE-RUN.data of each side's runs, recorded in rounds, each in a random order. meta.json is written last:
+a folder without it was not finished and is recorded anew, so that this can be stopped at any time and taken up again. Groups of jobs grow at
+the same rate, so that what was stopped early has some of each."""
+import argparse
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+
+TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BIN = os.environ.get("BIN", os.path.join(TOP, "bin"))
+sys.path[:0] = [os.path.join(TOP, "tests/regress"), os.path.join(TOP, "bench")]
+import exam_programs  # noqa: E402
+import exam_tree  # noqa: E402
+import mix  # noqa: E402
+
+# A function that is as fast or slow as the process's addresses are: two speeds of a tenth to a third.
+BIMODAL = r"""
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#define ALONE __attribute__((noinline))
+#define LEAF(name, n) ALONE uint64_t name(uint64_t x) { for (long i = 0; i < (n); i++) x = (x ^ x >> 29) * 0x9e3779b97f4a7c15u + n; return x; }
+static long steps;
+LEAF(bimodal, steps) LEAF(a, 3000) LEAF(b, 2500) LEAF(c, 2000) LEAF(d, 1500) LEAF(e, 1000) LEAF(f, 700) LEAF(g, 400)
+int main(int n, char **v)
+{
+	FILE *u = fopen("/dev/urandom", "r");
+	steps = 2000 + (u && fgetc(u) % 2 ? 2000 * atol(v[2]) / 100 : 0);
+	uint64_t x = 1;
+	for (long r = atol(v[1]); r; r--) x = g(f(e(d(c(b(a(bimodal(x))))))));
+	return x == 1;
+}
+"""
+
+
+def build_c(path, text, *flags):
+    with open(path + ".c", "w") as f:
+        f.write(text)
+    subprocess.run(["gcc", "-O2", "-g", *flags, "-o", path, path + ".c"], check=True)
+    return path
+
+
+def record(a, command, path):
+    with open(os.devnull, "w") as null:
+        subprocess.run([a.capture, "-q", "-F", str(a.frequency), "-o", path, "--", *command], stdout=null, stderr=null, stdin=null, check=True)
+
+
+def record_job(a, folder, sides, runs, meta):
+    """sides: {name: command}"""
+    rng = random.Random(os.urandom(8))
+    began, loads = time.time(), []
+    for i in range(runs):
+        order = list(sides)
+        rng.shuffle(order)
+        for side in order:
+            record(a, sides[side], f"{folder}/{side.replace(' ', '-')}-{i}.data")
+        loads.append(os.getloadavg()[0])
+    meta.update(sides=list(sides), runs=runs, frequency=a.frequency, began=began, load=sum(loads) / len(loads), seconds=time.time() - began)
+    with open(f"{folder}/meta.tmp", "w") as f:
+        json.dump(meta, f)
+    os.rename(f"{folder}/meta.tmp", f"{folder}/meta.json")
+
+
+def groups(a):
+    """{group: (how many jobs, a function that records the nr-th one in a folder)}"""
+    shared = os.path.join(a.dir, "programs")
+    programs = exam_programs.programs(shared, a.seconds)
+    names = sorted(programs)
+
+    def aa(nr, folder):
+        name = names[nr % len(names)]
+        record_job(a, folder, {"base": programs[name], "new": programs[name]}, 5, {"kind": f"A/A {name}"})
+
+    def tree(nr, folder):
+        built = {kind: exam_tree.build(folder, 1000 + nr, kind) for kind in (None, *exam_tree.KINDS, *exam_tree.SLOWER)}
+        record_job(a, folder, {kind or "base": [path, str(int(24000 * a.tree_seconds))] for kind, (path, _) in built.items()}, 5,
+                   {"kind": "tree", "seed": 1000 + nr, "touched": {kind: touched for kind, (_, touched) in built.items() if kind}})
+
+    flags = {"base": [], "14.3 % + 10 %": ["-DP0=110"], "1.3 % + 50 %": ["-DP17=150"]}
+    mixes = {kind: mix.build(os.path.join(shared, "mix" + "".join(flag)), "-g", *flag) for kind, flag in flags.items()}
+
+    def power(_nr, folder):
+        record_job(a, folder, {kind: [path, str(int(22000 * a.power_seconds))] for kind, path in mixes.items()}, 5, {"kind": "power"})
+
+    program = build_c(os.path.join(shared, "bimodal"), BIMODAL)
+
+    def bimodal(nr, folder):
+        command = [program, str(int(30000 * a.seconds)), str((10, 20, 30)[nr % 3])]
+        record_job(a, folder, {"base": command, "new": command}, 3, {"kind": "bimodal", "percent": command[2]})
+
+    return {"aa": (a.aa, aa), "tree": (a.tree, tree), "power": (a.power, power), "bimodal": (a.bimodal, bimodal)}
+
+
+def finished(a):
+    jobs = os.path.join(a.dir, "jobs")
+    os.makedirs(jobs, exist_ok=True)
+    return [name for name in sorted(os.listdir(jobs)) if os.path.exists(f"{jobs}/{name}/meta.json")]
+
+
+def main(arguments=None):
+    p = argparse.ArgumentParser()
+    p.add_argument("--dir", default="exam-regress")
+    p.add_argument("--aa", type=int, default=400)
+    p.add_argument("--tree", type=int, default=20)
+    p.add_argument("--power", type=int, default=20)
+    p.add_argument("--bimodal", type=int, default=60)
+    p.add_argument("--seconds", type=float, default=.2, help="of A/A runs")
+    p.add_argument("--tree-seconds", type=float, default=.4)
+    p.add_argument("--power-seconds", type=float, default=.8)
+    p.add_argument("--frequency", type=int, default=9999)
+    p.add_argument("--only", help="these groups, with commas between them")
+    p.add_argument("--capture", default=os.path.join(BIN, "capture"))
+    p.add_argument("--jobs", type=int, default=-1, help="end after so many")
+    a = p.parse_args(arguments)
+    os.makedirs(a.dir, exist_ok=True)
+    plan = {name: row for name, row in groups(a).items() if not a.only or name in a.only.split(",")}
+    while a.jobs:
+        done = finished(a)
+        todo = [(sum(d.startswith(name + "-") for d in done) / n, name) for name, (n, _) in plan.items() if n]
+        share, name = min(todo, default=(1, None))
+        if share >= 1:
+            break
+        nr = sum(d.startswith(name + "-") for d in done)
+        folder = f"{a.dir}/jobs/{name}-{nr:04}"
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(folder)
+        plan[name][1](nr, folder)
+        a.jobs -= 1
+        print(time.strftime("%H:%M:%S"), name, nr, flush=True)
+
+
+if __name__ == "__main__":
+    main()

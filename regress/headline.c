@@ -1,0 +1,160 @@
+/* headline.c - the result in one line, and what a green result may have missed. */
+#include "regress/report.h"
+
+#include <math.h>
+
+struct counts {
+	size_t gated, by[VERDICT_N];
+};
+
+static struct counts count_verdicts(const struct regress *g)
+{
+	struct counts c = {0};
+	size_t i;
+
+	for (i = 0; i < g->findings.n; i++) {
+		const struct finding *f = &g->findings.v[i];
+
+		c.gated += verdict_is_gated(f->verdict);
+		c.by[f->verdict] += f->kind != FINDING_TOTAL;
+	}
+	return c;
+}
+
+static void add_count(struct text *t, size_t n, const char *what)
+{
+	if (!n)
+		return;
+	if (t->n)
+		text_str(t, ", ");
+	text_dec(t, n, 0);
+	text_char(t, ' ');
+	text_str(t, what);
+}
+
+/* The total, if it is certain that it changed. */
+static void add_total(struct text *t, const struct finding *f)
+{
+	if (f->verdict != VERDICT_IMPROVED && !verdict_is_gated(f->verdict))
+		return;
+	text_str(t, ", all on-CPU time ");
+	text_str(t, show_growth(f).s);
+}
+
+void report_summary(const struct regress *g, struct text *t)
+{
+	const struct counts c = count_verdicts(g);
+	const struct finding *total = g->findings.n ? &g->findings.v[0] : NULL;
+	struct text line = {0};
+	char words[64];
+
+	if (g->design.only) {
+		snprintf(words, sizeof words, "%zu of %zu confirmed", c.gated, g->design.only);
+		text_str(t, words);
+		return;
+	}
+	add_count(&line, c.gated, "slower");
+	add_count(&line, c.by[VERDICT_SUSPECT], "suspect");
+	add_count(&line, c.by[VERDICT_OUTWEIGHED], "outweighed by what got faster");
+	add_count(&line, c.by[VERDICT_ALLOWED], "allowed");
+	add_count(&line, c.by[VERDICT_IMPROVED] + c.by[VERDICT_GONE], "improved or gone");
+	add_count(&line, c.by[VERDICT_MOVED] + c.by[VERDICT_REPLACED], "moved or replaced");
+	add_count(&line, c.by[VERDICT_ENVIRONMENT], "by the environment");
+	if (total && !line.n && total->verdict == VERDICT_IMPROVED)
+		text_str(&line, "no function stands out");
+	if (total && line.n)
+		add_total(&line, total);
+	if (line.n)
+		text_add(t, line.s, line.n);
+	else
+		text_str(t, "no change found");
+	t->failed |= line.failed;
+	text_done(&line);
+}
+
+void regress_summary(const struct regress *g, char *line, size_t size)
+{
+	struct text t = {0};
+
+	report_summary(g, &t);
+	snprintf(line, size, "%.*s", (int)t.n, t.s ? t.s : "");
+	text_done(&t);
+}
+
+/* Rounds up to two digits: 12,345 becomes 13,000, as it is an estimate. */
+static double two_digits(double v)
+{
+	double unit = pow(10, fmax(floor(log10(v)) - 1, 0));
+
+	return ceil(v / unit) * unit;
+}
+
+/* Appends what these runs can detect, and what helps if that is not enough. */
+void report_power(const struct regress *g, struct text *t)
+{
+	const struct regress_design *d = &g->design;
+	double samples = fmin(d->samples[SIDE_BASE], d->samples[SIDE_NEW]);
+	char line[512];
+
+	snprintf(line, sizeof line, "a growth of %.3g %% in a function of %.3g %% ",
+		 100 * g->opt.detect_growth, 100 * g->opt.detect_share);
+	text_str(t, line);
+	if (d->can_detect) {
+		text_str(t, "would be found");
+		return;
+	}
+	text_str(t, "may be missed: ");
+	if (!isfinite(d->detect_runs))
+		snprintf(line, sizeof line, "it is not more than the margin");
+	else if (!isfinite(d->detect_samples))
+		snprintf(line, sizeof line, "runs differ by more than chance; -n %.0f would do",
+			 fmax(d->detect_runs, 4));
+	else if (d->detect_samples <= samples)
+		snprintf(line, sizeof line, "it takes -n 4");
+	else
+		snprintf(line, sizeof line,
+			 "it takes about %.0f samples a run, here are %.0f: longer runs, a higher "
+			 "-F, "
+			 "or -n %.0f",
+			 two_digits(fmax(d->detect_samples, samples)), samples,
+			 fmax(d->detect_runs, 4));
+	text_str(t, line);
+}
+
+void report_found(const struct regress *g, struct text *t)
+{
+	char line[256];
+
+	/* More than a doubling is no figure to rely on. */
+	if (g->design.largest_mde <= 1)
+		snprintf(line, sizeof line,
+			 "in each function with 1 %% or more a growth of %.0f %% would be found",
+			 100 * g->design.largest_mde);
+	else
+		snprintf(line, sizeof line,
+			 "in some functions with 1 %% or more not even twice the time would "
+			 "surely be found");
+	text_str(t, line);
+}
+
+void report_headline(const struct regress *g, struct text *t)
+{
+	const struct regress_design *d = &g->design;
+
+	report_summary(g, t);
+	if (regress_failed(g) || d->can_detect)
+		return;
+	if (d->is_few_runs)
+		text_str(t, "; fewer than 4 runs a side: nothing is certain, nothing fails");
+	text_str(t, "; ");
+	report_power(g, t);
+}
+
+void regress_headline(const struct regress *g, char *line, size_t size)
+{
+	struct text t = {0};
+
+	report_headline(g, &t);
+	snprintf(line, size, "%.*s", (int)t.n, t.s ? t.s : "");
+	text_done(&t);
+}

@@ -1,0 +1,533 @@
+/* net.c - growth less what became less beside it: functions that took the place of others, calls
+ * that wandered, and growth beneath callers that got faster. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "regress/judge.h"
+#include "regress/stats.h"
+
+enum { PAIRS_MAX = 4096, ANYWHERE = UINT32_MAX };
+
+#define TAKEN_MIN  .25 /* of a growth: what less explains is no replacement */
+#define NODE_SHARE .2  /* of a function's change: smaller parts do not tell where it happened */
+#define BELOW	   .8  /* of a growth, to be said to be beneath a caller */
+#define WHOLE	   .95 /* of all samples: a caller with so many stands for all of them */
+#define Z_LOST	   2.0
+
+/* Something that grew, and something that became less: how far up their common caller is. */
+struct trade {
+	size_t finding;
+	uint32_t lost;	/* key */
+	uint32_t level; /* callers above the one that grew; 0: what became less was beneath it */
+	double apart;	/* difference of their changes */
+	double taken;	/* of what was lost */
+	bool is_new;	/* new functions take first */
+	bool is_counted;
+};
+
+struct trades {
+	struct judge *j;
+	uint32_t *level; /* by node of the tree: above the function that grew, and 1; 0: not above
+			  */
+	double *left;	 /* by key: what it lost and nothing has taken yet */
+	double *need;	 /* by finding: what nothing explains yet */
+	double *weight;	 /* by key: share of its samples that a finding, or a group, has taken */
+	bool *member;	 /* by finding: of the group */
+	VEC(struct trade) v;
+};
+
+static bool grows(const struct finding *f)
+{
+	return f->verdict == VERDICT_REGRESSED || f->verdict == VERDICT_NEW;
+}
+
+static double self_change(const struct both_node *b)
+{
+	return b->self[SIDE_NEW] - b->self[SIDE_BASE];
+}
+
+static bool certainly_fell(const struct judge *j, const struct tested *v)
+{
+	return stats_t_tail(-v->l / v->se, v->df) <= j->g->opt.q;
+}
+
+/* ---- functions that took the place of others ---------------------------------------------------
+ */
+
+/* Marks the callers of a function where it grew. Returns the level of the nearest one that the base
+ * has. */
+static uint32_t mark_callers(const struct trades *t, const struct finding *f)
+{
+	const struct regress *g = t->j->g;
+	uint32_t old = UINT32_MAX;
+	size_t i;
+
+	memset(t->level, 0, g->both.n * sizeof *t->level);
+	for (i = 1; i < g->both.n; i++) {
+		uint32_t at = (uint32_t)i, level = 1;
+		bool is_old = false;
+
+		if (g->both.v[i].key != f->key ||
+		    self_change(&g->both.v[i]) < NODE_SHARE * (f->new - f->base))
+			continue;
+		for (;; at = g->both.v[at].parent, level++) {
+			if (!t->level[at] || level < t->level[at])
+				t->level[at] = level;
+			if (level > 1 && !is_old && (!at || g->both.v[at].incl[SIDE_BASE] > 0)) {
+				is_old = true;
+				old = level < old ? level : old;
+			}
+			if (!at)
+				break;
+		}
+	}
+	return old;
+}
+
+/* The level of the nearest common caller; ANYWHERE: there is none. */
+static uint32_t level_of(const struct trades *t, uint32_t lost)
+{
+	const struct regress *g = t->j->g;
+	uint32_t best = ANYWHERE;
+	size_t i;
+
+	for (i = 1; i < g->both.n; i++) {
+		uint32_t at = (uint32_t)i;
+
+		if (g->both.v[i].key != lost || self_change(&g->both.v[i]) >= 0)
+			continue;
+		while (at && !t->level[at])
+			at = g->both.v[at].parent;
+		if (t->level[at] && t->level[at] < best)
+			best = t->level[at];
+	}
+	return best;
+}
+
+/* A new function may take the place of whatever is gone, wherever it was, and of what became less
+ * beneath its nearest caller; one that grew, of what is gone there. */
+static int offer(struct trades *t, size_t finding, uint32_t lost, uint32_t old)
+{
+	const struct finding *f = &t->j->g->findings.v[finding];
+	const struct tested *v = &t->j->g->self.v[lost], *mine = &t->j->g->self.v[f->key];
+	struct trade trade = {
+		finding, lost,	      level_of(t, lost), fabs(t->need[finding] - t->left[lost]),
+		0,	 is_new(mine)};
+
+	if (trade.level == ANYWHERE || (trade.level > old && !(is_new(mine) && is_gone(v))) ||
+	    (!is_new(mine) && !is_gone(v)) || t->v.n >= PAIRS_MAX)
+		return 0;
+	return vec_push(&t->v, trade);
+}
+
+/* What a neighbour has taken already. */
+static double moved_away(const struct judge *j, uint32_t k)
+{
+	uint32_t to = j->moved[k].to;
+
+	return to == NONE ? 0 : fabs(change(j, &j->g->self.v[to]));
+}
+
+static int offer_all(struct trades *t)
+{
+	struct regress *g = t->j->g;
+	size_t i;
+	uint32_t k;
+
+	for (k = 0; k < g->self.n; k++) {
+		const struct tested *v = &g->self.v[k];
+
+		if (v->is_tested && change(t->j, v) < 0 &&
+		    (is_gone(v) || v->q_down <= g->opt.report_q))
+			t->left[k] = fmax(-change(t->j, v) - moved_away(t->j, k), 0);
+	}
+	for (i = 0; i < g->findings.n; i++) {
+		const struct finding *f = &g->findings.v[i];
+		uint32_t old;
+
+		if (f->kind != FINDING_SELF || !grows(f))
+			continue;
+		t->need[i] = f->new - f->base;
+		old = mark_callers(t, f);
+		for (k = 0; k < g->self.n; k++)
+			if (t->left[k] > 0 && k != f->key && offer(t, i, k, old))
+				return -1;
+	}
+	return 0;
+}
+
+static int compare_trades(const void *a, const void *b)
+{
+	const struct trade *x = a, *y = b;
+
+	if (x->is_new != y->is_new)
+		return x->is_new ? -1 : 1;
+	if (x->level != y->level)
+		return x->level < y->level ? -1 : 1;
+	if (x->apart != y->apart)
+		return x->apart < y->apart ? -1 : 1;
+	if (x->finding != y->finding)
+		return x->finding < y->finding ? -1 : 1;
+	return x->lost < y->lost ? -1 : x->lost > y->lost;
+}
+
+/* Marks what grew together at the cost of the same functions. */
+static void mark_group(struct trades *t, size_t finding)
+{
+	const struct judge *j = t->j;
+	bool more = true;
+	size_t i;
+
+	memset(t->weight, 0, j->g->self.n * sizeof *t->weight);
+	memset(t->member, 0, j->g->findings.n * sizeof *t->member);
+	t->member[finding] = true;
+	while (more)
+		for (i = 0, more = false; i < t->v.n; i++) {
+			struct trade *d = &t->v.v[i];
+
+			if (!(d->taken > 0) || d->is_counted ||
+			    (!t->member[d->finding] && !(t->weight[d->lost] > 0)))
+				continue;
+			t->member[d->finding] = true;
+			t->weight[d->lost] += d->taken / -change(j, &j->g->self.v[d->lost]);
+			d->is_counted = more = true;
+		}
+	for (i = 0; i < t->v.n; i++)
+		t->v.v[i].is_counted = false;
+}
+
+/* Do the members of a group still grow if what they took is counted with them? */
+static bool still_grows(const struct trades *t, const struct finding *f)
+{
+	const struct regress *g = t->j->g;
+	const struct tested *v = &g->self.v[f->key];
+	struct tested rest = {.margin = v->margin};
+	double counts[RUNS_MAX];
+	size_t r, k;
+
+	for (r = 0; r < g->runs.n; r++) {
+		counts[r] = 0;
+		for (k = 0; k < g->findings.n; k++)
+			if (t->member[k])
+				counts[r] += g->self.counts[g->findings.v[k].key * g->runs.n + r];
+		for (k = 0; k < g->self.n; k++)
+			if (t->weight[k] > 0)
+				counts[r] += t->weight[k] * g->self.counts[k * g->runs.n + r];
+	}
+	family_test_one(&g->self, counts, t->j->size, &rest);
+	return rest.is_tested && rest.p_up <= g->opt.q * v->first_share &&
+	       impact(t->j, &rest) >= g->opt.impact;
+}
+
+/* Only what a finding took itself. */
+static void mark_alone(struct trades *t, size_t finding)
+{
+	size_t i;
+
+	memset(t->weight, 0, t->j->g->self.n * sizeof *t->weight);
+	memset(t->member, 0, t->j->g->findings.n * sizeof *t->member);
+	t->member[finding] = true;
+	for (i = 0; i < t->v.n; i++)
+		if (t->v.v[i].finding == finding && t->v.v[i].taken > 0)
+			t->weight[t->v.v[i].lost] =
+				t->v.v[i].taken / -change(t->j, &t->j->g->self.v[t->v.v[i].lost]);
+}
+
+/* Judges a finding anew, with what it has taken. */
+static void settle(struct trades *t, size_t finding)
+{
+	struct judge *j = t->j;
+	struct finding *f = &j->g->findings.v[finding];
+	double most = 0;
+	size_t i;
+
+	for (i = 0; i < t->v.n; i++) {
+		const struct trade *d = &t->v.v[i];
+
+		if (d->finding != finding || !(d->taken > 0))
+			continue;
+		f->taken += d->taken;
+		if (d->taken > most) {
+			most = d->taken;
+			f->related = d->lost;
+		}
+	}
+	if (f->taken < TAKEN_MIN * (f->new - f->base)) {
+		f->related = NONE;
+		return;
+	}
+	mark_group(t, finding);
+	if (still_grows(t, f)) {
+		mark_alone(t, finding);
+		if (still_grows(t, f))
+			return;
+	}
+	f->verdict = VERDICT_REPLACED;
+	j->flagged[f->key] = false;
+	j->traded[f->key] = true;
+	for (i = 0; i < j->g->self.n; i++)
+		j->traded[i] |= t->weight[i] > 0;
+}
+
+/* What is gone or less names what took its place. */
+static void name_successors(const struct trades *t)
+{
+	struct regress *g = t->j->g;
+	size_t i, k;
+
+	for (k = 0; k < g->findings.n; k++) {
+		struct finding *f = &g->findings.v[k];
+		double most = 0;
+
+		for (i = 0; i < t->v.n && f->kind == FINDING_SELF && f->new < f->base; i++) {
+			const struct trade *d = &t->v.v[i];
+
+			if (d->lost == f->key && d->taken > most &&
+			    g->findings.v[d->finding].verdict == VERDICT_REPLACED) {
+				most = d->taken;
+				f->related = g->findings.v[d->finding].key;
+			}
+		}
+	}
+}
+
+static void settle_all(struct trades *t)
+{
+	struct regress *g = t->j->g;
+	size_t i;
+
+	qsort(t->v.v, t->v.n, sizeof *t->v.v, compare_trades);
+	for (i = 0; i < t->v.n; i++) {
+		struct trade *d = &t->v.v[i];
+
+		d->taken = fmin(t->need[d->finding], t->left[d->lost]);
+		t->need[d->finding] -= d->taken;
+		t->left[d->lost] -= d->taken;
+	}
+	for (i = 0; i < g->findings.n; i++)
+		if (g->findings.v[i].kind == FINDING_SELF && grows(&g->findings.v[i]))
+			settle(t, i);
+	name_successors(t);
+}
+
+int judge_replaced(struct judge *j)
+{
+	struct regress *g = j->g;
+	struct trades t = {.j = j,
+			   .level = calloc(g->both.n + 1, sizeof *t.level),
+			   .left = calloc(g->self.n + 1, sizeof *t.left),
+			   .need = calloc(g->findings.n + 1, sizeof *t.need),
+			   .weight = calloc(g->self.n + 1, sizeof *t.weight),
+			   .member = calloc(g->findings.n + 1, sizeof *t.member)};
+	int rc = -1;
+
+	if (t.level && t.left && t.need && t.weight && t.member)
+		rc = offer_all(&t);
+	if (!rc && t.v.n)
+		settle_all(&t);
+	free(t.level);
+	free(t.left);
+	free(t.need);
+	free(t.weight);
+	free(t.member);
+	vec_done(&t.v);
+	return rc;
+}
+
+/* ---- inclusive time without calls that wandered -------------------------------------------------
+ */
+
+/* Of each function the samples per run beneath one key. */
+static void sum_beneath(const struct regress *g, uint32_t key, uint8_t *inside,
+			double (*beneath)[SIDE_N])
+{
+	size_t i;
+	int s;
+
+	for (i = 1; i < g->both.n; i++) {
+		const struct both_node *b = &g->both.v[i];
+
+		inside[i] = b->key == key || (b->parent && inside[b->parent]);
+		for (s = 0; s < SIDE_N && inside[i]; s++)
+			beneath[b->key][s] += b->self[s];
+	}
+}
+
+/* Did a function lose elsewhere what it won beneath a caller (or win what it lost)? */
+static bool wandered(const struct judge *j, uint32_t k, const double beneath[SIDE_N], bool grew)
+{
+	const struct tested *v = &j->g->self.v[k];
+	double a = per_run(j, v, SIDE_BASE) - beneath[SIDE_BASE],
+	       b = per_run(j, v, SIDE_NEW) - beneath[SIDE_NEW];
+	double in = beneath[SIDE_NEW] - beneath[SIDE_BASE], out = b - a,
+	       se = sqrt(fmax(v->phi_shrunk, 1) *
+			 (fmax(a, 0) / j->s[SIDE_BASE] + fmax(b, 0) / j->s[SIDE_NEW]));
+
+	return grew ? in > 0 && -out > fmax(Z_LOST * se, TAKEN_MIN * in)
+		    : in < 0 && out > fmax(Z_LOST * se, -TAKEN_MIN * in);
+}
+
+int count_net(const struct judge *j, uint32_t key, bool grew, double *counts, uint32_t *most)
+{
+	const struct regress *g = j->g;
+	size_t n = g->info.n, r;
+	double(*beneath)[SIDE_N] = calloc(n + 1, sizeof *beneath), largest = 0;
+	uint8_t *inside = calloc(g->both.n + 1, 1);
+	bool *skip = calloc(n + 1, sizeof *skip), *whole = calloc(n + 1, sizeof *whole);
+	bool ok = beneath && inside && skip && whole;
+	uint32_t k;
+
+	*most = NONE;
+	if (ok)
+		sum_beneath(g, key, inside, beneath);
+	for (k = 0; ok && k < n; k++) {
+		double in = fabs(beneath[k][SIDE_NEW] - beneath[k][SIDE_BASE]);
+
+		whole[k] = !j->flagged[k] && !j->traded[k] && wandered(j, k, beneath[k], grew);
+		skip[k] = whole[k] || j->traded[k] || (grew && j->flagged[k]);
+		if ((whole[k] || j->traded[k]) && in > largest) {
+			largest = in;
+			*most = k;
+		}
+	}
+	for (r = 0; ok && r < g->runs.n; r++) {
+		ok = !run_count_of(&g->trees.v[r], key, skip, grew ? j->accepted : j->none,
+				   &counts[r]);
+		for (k = 0; k < n; k++)
+			if (whole[k])
+				counts[r] += g->self.counts[k * g->runs.n + r];
+	}
+	free(beneath);
+	free(inside);
+	free(skip);
+	free(whole);
+	return ok ? 0 : -1;
+}
+
+/* ---- growth beneath a caller that got faster ---------------------------------------------------
+ */
+
+/* Where a function grew: nodes, and how much. */
+static double change_at(const struct regress *g, const struct finding *f, size_t i)
+{
+	const struct both_node *b = &g->both.v[i];
+
+	if (b->key != f->key)
+		return 0;
+	return f->kind == FINDING_SELF ? self_change(b) : b->incl[SIDE_NEW] - b->incl[SIDE_BASE];
+}
+
+/* Is a function, which grew, the same function called in the same way as before? */
+static bool has_old_surroundings(const struct regress *g, const struct finding *f)
+{
+	double all = 0, old = 0;
+	size_t i;
+
+	for (i = 1; i < g->both.n; i++) {
+		double d = change_at(g, f, i);
+
+		if (d <= 0)
+			continue;
+		all += d;
+		old += g->both.v[i].incl[SIDE_BASE] > 0 ? d : 0;
+	}
+	return f->base > 0 && old >= BELOW * all;
+}
+
+/* Sums a finding's growth by caller. */
+static double sum_callers(const struct regress *g, const struct finding *f, double *beneath,
+			  size_t *last)
+{
+	double all = 0;
+	size_t i;
+
+	for (i = 1; i < g->both.n; i++) {
+		double d = change_at(g, f, i);
+		uint32_t at = g->both.v[i].parent;
+
+		if (d <= 0)
+			continue;
+		all += d;
+		for (; at; at = g->both.v[at].parent) {
+			uint32_t key = g->both.v[at].key;
+
+			/* Once for each function, also if it calls itself. */
+			if (last[key] == i)
+				continue;
+			last[key] = i;
+			beneath[key] += d;
+		}
+	}
+	return all;
+}
+
+/* A caller of all of the growth whose inclusive time certainly fell, also without what wandered
+ * away from it; NONE. */
+static int find_faster_caller(const struct judge *j, const struct finding *f, uint32_t *ret)
+{
+	const struct regress *g = j->g;
+	double *beneath = calloc(g->info.n + 1, sizeof *beneath), counts[RUNS_MAX], all;
+	size_t *last = calloc(g->info.n + 1, sizeof *last);
+	int rc = beneath && last ? 0 : -1;
+	uint32_t k, most;
+
+	*ret = NONE;
+	all = rc ? 0 : sum_callers(g, f, beneath, last);
+	for (k = 0; !rc && *ret == NONE && k < g->info.n; k++) {
+		const struct tested *v = &g->incl.v[k];
+		struct tested net = {.margin = v->margin};
+
+		if (k == f->key || !v->is_tested || beneath[k] < BELOW * all || all <= 0 ||
+		    per_run(j, v, SIDE_BASE) >= WHOLE * j->total[SIDE_BASE] ||
+		    !certainly_fell(j, v))
+			continue;
+		rc = count_net(j, k, false, counts, &most);
+		if (rc)
+			break;
+		family_test_one(&g->incl, counts, j->size, &net);
+		if (net.is_tested && certainly_fell(j, &net))
+			*ret = k;
+	}
+	free(beneath);
+	free(last);
+	return rc;
+}
+
+static int outweigh(struct judge *j, struct finding *f)
+{
+	const struct regress *g = j->g;
+	uint32_t caller = NONE;
+
+	if (j->total_fell) {
+		if (f->kind == FINDING_SELF && f->verdict == VERDICT_REGRESSED &&
+		    f->new - f->base > g->opt.total_max * j->total[SIDE_NEW] &&
+		    has_old_surroundings(g, f))
+			return 0;
+		f->verdict = VERDICT_OUTWEIGHED;
+		return 0;
+	}
+	if (find_faster_caller(j, f, &caller))
+		return -1;
+	if (caller == NONE)
+		return 0;
+	f->verdict = VERDICT_OUTWEIGHED;
+	f->related = caller;
+	return 0;
+}
+
+int judge_outweighed(struct judge *j)
+{
+	struct regress *g = j->g;
+	size_t i;
+
+	for (i = 0; i < g->findings.n; i++) {
+		struct finding *f = &g->findings.v[i];
+
+		if (f->kind != FINDING_TOTAL &&
+		    (f->verdict == VERDICT_REGRESSED || f->verdict == VERDICT_NEW) &&
+		    outweigh(j, f))
+			return -1;
+	}
+	return 0;
+}

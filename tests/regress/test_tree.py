@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Verdicts follow the time, not the call tree: calls that move, functions that are replaced, merged, split, renamed, wrapped, inlined,
+outlined do not fail a job; what is really slower does, also where the tree changed. Programs are generated (bench/exam_tree.py), their
+runs drawn with a fixed seed; `make exam-regress` records the same kinds."""
+import os
+import sys
+
+TOP = os.environ["TOP"]
+sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.join(TOP, "bench")]
+import exam_drawn as exam  # noqa: E402
+from drawn import Drawn, findings, of, regress  # noqa: E402
+from tap import Tap  # noqa: E402
+
+tap = Tap()
+SEEDS = range(7, 12)
+names = {"replaced by faster": "replaced", "renamed, other caller": "replaced", "merged": "replaced", "split": "replaced"}
+for kind in exam.DRAWN:
+    red, seen = [], 0
+    for seed in SEEDS:
+        code, r, touched = exam.job(seed, kind, ".")
+        red += [(seed, exam.gated(r))] if code else []
+        seen += any(f["verdict"] in ("replaced", "moved") and f["key"] in touched and f.get("related") for f in r["findings"])
+    # One false alarm in a hundred jobs is allowed: of these 45 two would be a defect.
+    tap.check(len(red) <= 1, f"{kind}: {len(red)} of {len(SEEDS)} jobs fail", red)
+    if kind in names:
+        tap.check(seen >= len(SEEDS) - 1, f"{kind}: {seen} of {len(SEEDS)} reports name both sides of it", seen)
+for kind in exam.exam_tree.SLOWER:
+    missed = []
+    for seed in SEEDS:
+        code, r, touched = exam.job(seed, kind, ".")
+        if code != 1 or not any(f["gated"] and f["key"] in touched for f in r["findings"]):
+            missed.append((seed, touched, exam.gated(r)))
+    tap.check(len(missed) <= 1, f"{kind}: found in {len(SEEDS) - len(missed)} of {len(SEEDS)} jobs", missed)
+
+# ---- by hand: what the words are --------------------------------------------------------------------------------------
+drawn = Drawn(5)
+
+
+def side(name, stacks, n=5):
+    """Runs of {stack: samples}."""
+    os.makedirs(name, exist_ok=True)
+    paths = []
+    for i in range(n):
+        paths.append(f"{name}/{i}.folded")
+        with open(paths[-1], "w") as f:
+            f.writelines(f"{stack} {drawn.poisson(mean)}\n" for stack, mean in stacks.items())
+    return paths
+
+
+COMMON = {f"app;main;work_{i}": 900 for i in range(6)}
+base = side("wide", {**COMMON, "app;main;serve": 40, "app;main;serve;validate": 900, "app;main;open": 300})
+new = side("moved", {**COMMON, "app;main;serve": 40, "app;main;open;validate": 900, "app;main;open": 300})
+code, r = findings("--base", *base, "--new", *new)
+f = next((f for f in r["findings"] if f["key"] == "open" and f["kind"] == "incl"), {})
+tap.check(code == 0 and (f.get("verdict"), f.get("moved"), f.get("related")) == ("moved", "calls", "validate"), "a call that moved: its new caller is moved, and names it", code, f)
+
+new = side("more", {**COMMON, "app;main;serve": 40, "app;main;serve;validate": 900, "app;main;open;validate": 450, "app;main;open": 300})
+code, r = findings("--base", *base, "--new", *new)
+tap.check(code == 1 and {k for k, _ in of(r, "REGRESSED")} & {"open", "validate"}, "a call more: it fails", code, of(r, "REGRESSED", "moved"))
+
+base = side("tools", {**COMMON, "app;main;tool;slow_part": 1500, "app;main;tool;small": 200})
+new = side("faster", {**COMMON, "app;main;tool;slow_part": 500, "app;main;tool;small": 320})
+code, r = findings("--base", *base, "--new", *new)
+tap.check(code == 0 and of(r, "outweighed") >= {("small", "self")}, "slower beneath a caller that got faster: shown, no failure", code, of(r, "REGRESSED", "outweighed"))
+words = regress("--base", *base, "--new", *new).stdout
+tap.check("outweighed by what got faster" in words.splitlines()[0] and "all on-CPU time -" in words.splitlines()[0], "the first line says that the whole is faster", words.splitlines()[0])
+
+base = side("all", {f"app;main;work_{i}": 3000 for i in range(4)})
+new = side("tenth", {f"app;main;work_{i}": 72 for i in range(4)})
+words = regress("--base", *base, "--new", *new)
+tap.check(words.returncode == 0 and "all on-CPU time -97" in words.stdout.splitlines()[0] and "no change found" not in words.stdout, "a fortieth of the time: said in the first line", words.stdout.splitlines()[0])
+
+base, new = side("few", COMMON, 3), side("few-new", {**COMMON, "app;main;work_1": 2000}, 3)
+words = regress("--base", *base, "--new", *new)
+tap.check(words.returncode == 0 and "fewer than 4 runs a side" in words.stdout.splitlines()[0], "three runs a side: the first line says that nothing fails", words.stdout.splitlines()[0])
+base, new = side("small", {k: 60 for k in COMMON}), side("small-new", {k: 60 for k in COMMON})
+words = regress("--base", *base, "--new", *new)
+tap.check("may be missed: it takes" in words.stdout.splitlines()[0], "too few samples: the first line says so, and what it takes", words.stdout)
+base, new = side("tiny", {k: 8 for k in COMMON}), side("tiny-new", {k: 8 for k in COMMON})
+words = regress("--base", *base, "--new", *new).stdout
+tap.check("not even twice the time would surely be found" in words, "hardly any samples: no figure of hundreds of percent", words)
+tap.end()
