@@ -79,7 +79,8 @@ void clean_stderr(void)
 
 	if (!f)
 		return;
-	setvbuf(f, NULL, _IONBF, 0);
+	/* Whole lines, so that nothing comes between the parts of one. */
+	setvbuf(f, NULL, _IOLBF, 0);
 	stderr = f;
 }
 

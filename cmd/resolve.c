@@ -178,22 +178,33 @@ static int write_answer(struct resolve *r, const struct loaded *in, struct err *
 	return args_flush(stdout, STDOUT_NAME, err);
 }
 
+static void say_notes(struct resolve *r, struct loaded *in)
+{
+	if (!r->quiet && !r->explain)
+		report_other_events(r, in->profile);
+	if (in->file)
+		input_hints(r, in);
+}
+
 static int run(struct resolve *r, struct loaded *in, struct err *err)
 {
+	bool notes_first;
 	double start;
 	int rc = inputs_load(r, in, err);
 
 	reading = 0;
 	if (rc)
 		return rc;
+	/* What is for a terminal stays in view if notes come before it. */
+	notes_first = !r->output_path && isatty(STDOUT_FILENO);
+	if (notes_first)
+		say_notes(r, in);
 	start = clock_seconds();
 	rc = write_answer(r, in, err);
 	if (rc)
 		return rc;
-	if (!r->quiet && !r->explain)
-		report_other_events(r, in->profile);
-	if (in->file)
-		input_hints(r, in);
+	if (!notes_first)
+		say_notes(r, in);
 	if (r->interrupted)
 		fprintf(stderr,
 			"resolve: interrupted: the output holds what was read until then\n");

@@ -489,17 +489,17 @@ static int unknown_suffix(const char *path, struct err *err)
 		suffixes);
 }
 
-/* Number of lines of the terminal for a table, without its head and foot; 0: not a terminal. */
-static unsigned terminal_rows(void)
+/* Lines of the terminal for a table, below which there is the prompt; 0: not a terminal. */
+static unsigned terminal_lines(void)
 {
-	enum { OTHERS = 10, LEAST = 10 };
+	enum { PROMPT = 2, SUPPOSED = 24 };
 	struct winsize w;
 
 	if (!isatty(STDOUT_FILENO))
 		return 0;
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) || w.ws_row < OTHERS + LEAST)
-		return LEAST;
-	return w.ws_row - OTHERS;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) || w.ws_row <= PROMPT)
+		return SUPPOSED - PROMPT;
+	return w.ws_row - PROMPT;
 }
 
 /* Width of the terminal; 0: not a terminal, or unknown. */
@@ -535,6 +535,28 @@ static void warn_ignored(const struct resolve *r)
 			o->letter ? letter : "--", o->letter ? "" : o->name, r->format->name,
 			formats);
 	}
+}
+
+static bool is_given(const struct resolve *r, const char *option)
+{
+	size_t i;
+
+	for (i = 0; i < N_OPTIONS; i++)
+		if (r->given[i] && options[i].name && !strcmp(options[i].name, option))
+			return true;
+	return false;
+}
+
+/* A table on a terminal is for people: what fits, and first what costs time itself, because the
+ * outermost callers of a program have all of it. */
+static void suit_terminal(struct resolve *r)
+{
+	struct top_options *top = &r->output.top;
+
+	top->width = terminal_columns();
+	top->lines = is_given(r, "rows") ? 0 : terminal_lines();
+	top->colours = wants_colours();
+	top->own_first = isatty(STDOUT_FILENO) && !is_given(r, "children");
 }
 
 /* Differences and fields are refused where a format has none: what it would show instead is
@@ -575,12 +597,10 @@ static int finish_options(struct resolve *r, struct err *err)
 		return -ERR_USAGE;
 	if (!r->quiet)
 		warn_ignored(r);
-	if (r->output.top.rows == UINT_MAX)
-		r->output.top.rows = r->output_path ? 0 : terminal_rows();
 	if (r->inputs.n == 1 && strcmp(r->inputs.v[0], "-"))
 		r->output.source = base_name(r->inputs.v[0]);
-	r->output.top.width = r->output_path ? 0 : terminal_columns();
-	r->output.top.colours = !r->output_path && wants_colours();
+	if (!r->output_path)
+		suit_terminal(r);
 	r->load.keep |= r->format->keep;
 	if (r->output.style.with_pid)
 		r->load.keep |= PROFILE_KEEP_PIDS;
@@ -651,7 +671,6 @@ int resolve_options(struct resolve *r, int argc, char **argv, struct err *err)
 	r->load.fetch = config.fetch;
 	r->output.generator = "unspool " UNSPOOL_VERSION;
 	r->output.picture.width = PICTURE_WIDTH;
-	r->output.top.rows = UINT_MAX;
 	r->output.picture.min_width = PICTURE_MIN_WIDTH;
 	r->input = "perf.data";
 	rc = take_sides(r, &argc, argv, err);

@@ -10,6 +10,7 @@
 
 #include "base/pair.h"
 #include "base/sum.h"
+#include "output/fit.h"
 #include "profile/profile.h"
 
 #define UNKNOWN "[unknown]"
@@ -23,6 +24,7 @@ struct row {
 	uint32_t comm; /* id in names */
 	struct kind kind;
 	uint64_t children, self; /* with and without callees */
+	uint32_t share;		 /* self in hundredths of a percent, which add up to 100 % */
 };
 
 /* The part of a row's weight that comes directly from one caller. */
@@ -240,6 +242,11 @@ static int sum_all(struct top *t, uint64_t *total)
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
+static bool by_own(const struct top *t)
+{
+	return t->opt->top.no_children || t->opt->top.own_first;
+}
+
 /* For rows of equal weight. */
 static int compare_names(const struct strtab *names, const struct row *a, const struct row *b)
 {
@@ -258,11 +265,54 @@ static int compare_rows(const void *pa, const void *pb, void *arg)
 	const struct row *b = &t->rows.v[*(const uint32_t *)pb];
 	int by_self = (a->self < b->self) - (a->self > b->self);
 	int by_children = (a->children < b->children) - (a->children > b->children);
-	int rc = t->opt->top.no_children ? by_self : by_children;
+	int rc = by_own(t) ? by_self : by_children;
 
 	if (!rc)
-		rc = t->opt->top.no_children ? by_children : by_self;
+		rc = by_own(t) ? by_children : by_self;
 	return rc ? rc : compare_names(&t->names, a, b);
+}
+
+/* ---- shares --------------------------------------------------------------------------------- */
+
+enum { HUNDREDTHS = 10000 };
+
+struct remainder {
+	uint64_t rest; /* of self * HUNDREDTHS / total */
+	uint32_t row;
+};
+
+/* Larger remainders first, equal ones in the order of rows. */
+static int compare_remainders(const void *pa, const void *pb)
+{
+	const struct remainder *a = pa, *b = pb;
+
+	if (a->rest != b->rest)
+		return a->rest < b->rest ? 1 : -1;
+	return (a->row > b->row) - (a->row < b->row);
+}
+
+/* Rounds the rows' own shares so that they add up to 100 %: all down, then those that lost most by
+ * it up. */
+static int round_shares(struct top *t, const uint32_t *order, uint64_t total)
+{
+	struct remainder *v = malloc((t->rows.n + 1) * sizeof *v);
+	size_t i, left = HUNDREDTHS;
+
+	if (!v)
+		return -1;
+	for (i = 0; i < t->rows.n && total; i++) {
+		struct row *r = &t->rows.v[order[i]];
+		unsigned __int128 scaled = (unsigned __int128)r->self * HUNDREDTHS;
+
+		r->share = (uint32_t)(scaled / total);
+		left -= r->share < left ? r->share : left;
+		v[i] = (struct remainder){(uint64_t)(scaled % total), (uint32_t)i};
+	}
+	qsort(v, total ? t->rows.n : 0, sizeof *v, compare_remainders);
+	for (i = 0; i < t->rows.n && i < left && total && v[i].rest; i++)
+		t->rows.v[order[v[i].row]].share++;
+	free(v);
+	return 0;
 }
 
 static double percent_of(uint64_t part, uint64_t total)
@@ -279,102 +329,33 @@ static void add_percent(struct text *out, uint64_t part, uint64_t total, int wid
 }
 
 /* Colours as perf's: red from 5 percent on, green above .5. */
-static void add_share(struct top *t, uint64_t part, uint64_t total)
+static void add_share(struct top *t, double percent)
 {
-	double percent = percent_of(part, total);
+	char buf[32];
 	const char *colour = !t->opt->top.colours ? ""
 			     : percent >= 5	  ? "\x1b[31m"
 			     : percent > .5	  ? "\x1b[32m"
 						  : "";
 
 	text_str(&t->text, colour);
-	add_percent(&t->text, part, total, 9);
+	text_add(&t->text, buf, (size_t)snprintf(buf, sizeof buf, "%9.2f%%", percent));
 	text_str(&t->text, *colour ? "\x1b[0m" : "");
-}
-
-/* Columns of a character on a terminal (Unicode Standard Annex 11, simplified). */
-static unsigned columns_of(uint32_t c)
-{
-	static const struct {
-		uint32_t first, last;
-		unsigned columns;
-	} ranges[] = {
-		{0x300, 0x36f, 0},     {0x1100, 0x115f, 2},   {0x200b, 0x200f, 0},
-		{0x2e80, 0xa4cf, 2},   {0xac00, 0xd7a3, 2},   {0xf900, 0xfaff, 2},
-		{0xfe30, 0xfe6f, 2},   {0xff00, 0xff60, 2},   {0xffe0, 0xffe6, 2},
-		{0x1f300, 0x1faff, 2}, {0x20000, 0x3fffd, 2},
-	};
-
-	for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
-		if (c >= ranges[i].first && c <= ranges[i].last)
-			return ranges[i].columns;
-	return 1;
-}
-
-/* How many bytes fit into `columns`, and how many columns these take. Names are valid UTF-8. */
-static size_t bytes_of_columns(const char *s, size_t n, size_t columns, size_t *used)
-{
-	size_t i, end = 0;
-	uint32_t c = 0;
-
-	*used = 0;
-	for (i = 0; i < n; i++) {
-		uint8_t b = (uint8_t)s[i];
-
-		c = b < 0x80   ? b
-		    : b < 0xc0 ? c << 6 | (b & 0x3f)
-			       : b & (b < 0xe0	 ? 0x1f
-				      : b < 0xf0 ? 0xf
-						 : 7);
-		if (i + 1 < n && ((uint8_t)s[i + 1] & 0xc0) == 0x80)
-			continue;
-		if (columns_of(c) > columns - *used)
-			break;
-		*used += columns_of(c);
-		end = i + 1;
-	}
-	return end;
-}
-
-static size_t display_width(const char *s, size_t n)
-{
-	size_t used;
-
-	bytes_of_columns(s, n, SIZE_MAX, &used);
-	return used;
-}
-
-/* Removes the middle of a name that is too long: its beginning shows the namespace, its end the
- * function. */
-static void add_fitting(struct text *out, const char *s, size_t n, size_t columns)
-{
-	size_t width = display_width(s, n), used, head, tail;
-
-	if (width <= columns) {
-		text_add(out, s, n);
-		return;
-	}
-	head = bytes_of_columns(s, n, columns / 2, &used);
-	tail = bytes_of_columns(s, n, width - (columns - used - 1), &used);
-	text_add(out, s, head);
-	text_str(out, "…");
-	text_add(out, s + tail, n - tail);
 }
 
 static size_t width_of(const struct top *t, uint32_t name)
 {
-	return display_width(strtab_get(&t->names, name), strtab_len(&t->names, name));
+	return fit_width(strtab_get(&t->names, name), strtab_len(&t->names, name));
 }
 
 /* Cuts a line's last name to what is left of the line after `before` columns, but not to nothing.
  */
 static void add_last(struct top *t, uint32_t id, size_t before)
 {
-	enum { LEAST = 30 };
+	enum { LEAST = 8 };
 	size_t left = t->opt->top.width > before + LEAST ? t->opt->top.width - before : LEAST;
 
-	add_fitting(&t->text, strtab_get(&t->names, id), strtab_len(&t->names, id),
-		    t->opt->top.width ? left : SIZE_MAX);
+	fit_add(&t->text, strtab_get(&t->names, id), strtab_len(&t->names, id),
+		t->opt->top.width ? left : SIZE_MAX);
 }
 
 /* Returns the columns it took. */
@@ -385,7 +366,7 @@ static size_t add_cell(struct top *t, uint32_t id, size_t width, size_t before)
 		add_last(t, id, before + 2);
 		return 0;
 	}
-	text_add(&t->text, strtab_get(&t->names, id), strtab_len(&t->names, id));
+	fit_add(&t->text, strtab_get(&t->names, id), strtab_len(&t->names, id), width);
 	text_pad(&t->text, width_of(t, id), width);
 	return width + 2;
 }
@@ -414,6 +395,25 @@ static uint32_t cell_of(const struct row *r, enum top_column c)
 	return c == TOP_COMM ? r->comm : c == TOP_DSO ? r->kind.dso : r->kind.symbol;
 }
 
+/* Makes columns narrower, so that a line fits into the terminal and its last name has some room:
+ * first the widest, but none to less than LEAST. */
+static void fit_columns(const struct top *t, struct column *v, size_t n)
+{
+	enum { LEAST = 8, LAST = 30 };
+	size_t used = 2 * SHARE_COLUMNS + LAST, i, widest;
+
+	for (i = 0; i < n; i++)
+		used += v[i].width + 2;
+	for (; t->opt->top.width && used > t->opt->top.width; used--) {
+		for (i = widest = 0; i < n; i++)
+			if (v[i].width > v[widest].width)
+				widest = i;
+		if (v[widest].width <= LEAST)
+			return;
+		v[widest].width--;
+	}
+}
+
 static size_t find_columns(const struct top *t, const uint32_t *order, size_t n, struct column *ret)
 {
 	static const struct column all[] = {
@@ -431,6 +431,7 @@ static size_t find_columns(const struct top *t, const uint32_t *order, size_t n,
 			ret[k].width = width > ret[k].width ? width : ret[k].width;
 		}
 	}
+	fit_columns(t, ret, used);
 	return used;
 }
 
@@ -450,7 +451,8 @@ static void add_head(struct top *t, const struct profile_event *e, double stitch
 	text_str(out, t->opt->top.no_children ? "\n#\n# Overhead" : "\n#\n# Children      Self");
 	for (i = 0; i < n; i++) {
 		text_str(out, "  ");
-		text_str(out, columns[i].title);
+		fit_add(out, columns[i].title, strlen(columns[i].title),
+			columns[i].width ? columns[i].width : SIZE_MAX);
 		text_pad(out, strlen(columns[i].title), columns[i].width);
 	}
 	text_str(out, t->opt->top.no_children ? "\n# ........" : "\n# ........  ........");
@@ -466,7 +468,7 @@ static void add_head(struct top *t, const struct profile_event *e, double stitch
 
 static uint64_t weight_of(const struct top *t, const struct row *r)
 {
-	return t->opt->top.no_children ? r->self : r->children;
+	return by_own(t) ? r->self : r->children;
 }
 
 /* Heavier edges first, equal ones in the order in which they were found. */
@@ -508,15 +510,37 @@ static void add_row(struct top *t, uint32_t id, uint64_t total, const struct col
 {
 	const struct row *r = &t->rows.v[id];
 	size_t i, used = t->opt->top.no_children ? SHARE_COLUMNS : 2 * SHARE_COLUMNS;
+	double own = r->share / 100.0, whole = percent_of(r->children, total);
 
 	if (!t->opt->top.no_children)
-		add_share(t, r->children, total);
-	add_share(t, r->self, total);
+		add_share(t, whole > own ? whole : own); /* own may have been rounded up */
+	add_share(t, own);
 	for (i = 0; i < n; i++)
 		used += add_cell(t, cell_of(r, columns[i].bit), columns[i].width, used);
 	text_char(&t->text, '\n');
 	if (t->opt->top.callers)
 		add_callers(t, id);
+}
+
+static bool is_nameless(const struct top *t, const struct row *r)
+{
+	return r->share >= UNNAMED_TOLD * 100 &&
+	       strstr(strtab_get(&t->names, r->kind.symbol), " " UNKNOWN);
+}
+
+/* How many of these rows fit into the lines, with their callers, the head and the foot. */
+static size_t fit_rows(const struct top *t, const uint32_t *order, size_t n, bool has_stitched)
+{
+	enum { HEAD = 7, FOOT = 1, LEAST = 3 };
+	const struct top_options *o = &t->opt->top;
+	size_t each = 1 + (o->callers ? CALLERS_SHOWN : 0), used = HEAD + FOOT + has_stitched, i;
+
+	for (i = 0; i < n; i++) {
+		used += each + is_nameless(t, &t->rows.v[order[i]]);
+		if (o->lines && !o->rows && used > o->lines && i >= LEAST)
+			break;
+	}
+	return i;
 }
 
 /* How many rows, in their order, are shown. */
@@ -535,27 +559,29 @@ static size_t count_shown(const struct top *t, const uint32_t *order, uint64_t t
 }
 
 /* Says what the table leaves out, and how much of it has no names. */
-static void add_foot(struct top *t, const uint32_t *order, size_t shown, uint64_t total)
+static void add_foot(struct top *t, const uint32_t *order, size_t shown, size_t wanted,
+		     uint64_t total)
 {
 	size_t i;
 
-	if (t->opt->top.rows && shown == t->opt->top.rows && shown < t->rows.n) {
+	if (shown < wanted ||
+	    (t->opt->top.rows && shown == t->opt->top.rows && shown < t->rows.n)) {
 		text_str(&t->text, "# and ");
 		text_dec(&t->text, t->rows.n - shown, 0);
-		text_str(&t->text, " more: -n 0 shows all, -n N so many\n");
+		text_str(&t->text, t->opt->top.own_first
+					   ? " more: -n 0 shows all; --children: by Children\n"
+					   : " more: -n 0 shows all, -n N so many\n");
 	}
 	for (i = 0; i < shown; i++) {
 		const struct row *r = &t->rows.v[order[i]];
-		const char *symbol = strtab_get(&t->names, r->kind.symbol);
 
-		if (percent_of(r->self, total) < UNNAMED_TOLD || !strstr(symbol, " " UNKNOWN))
+		if (!is_nameless(t, r))
 			continue;
 		text_str(&t->text, "# ");
 		text_str(&t->text, strtab_get(&t->names, r->kind.dso));
 		text_str(&t->text, ": no names for ");
 		add_percent(&t->text, r->self, total, 0);
-		text_str(&t->text,
-			 " (stripped, or its file was not found: see --stats, --debuginfod)\n");
+		text_str(&t->text, ": see --stats, --debuginfod\n");
 	}
 }
 
@@ -564,23 +590,28 @@ static int write_table(struct top *t, uint32_t event, const bool *has_event, uin
 {
 	uint32_t *order = malloc((t->rows.n + 1) * sizeof *order);
 	struct column columns[3];
-	size_t i, n_columns, shown;
+	double stitched = format_stitched_share(t->p, t->opt, has_event);
+	size_t i, n_columns, shown, wanted;
 
 	if (!order)
 		return -1;
 	for (i = 0; i < t->rows.n; i++)
 		order[i] = (uint32_t)i;
 	qsort_r(order, t->rows.n, sizeof *order, compare_rows, t);
-	shown = count_shown(t, order, total);
+	if (round_shares(t, order, total)) {
+		free(order);
+		return -1;
+	}
+	wanted = count_shown(t, order, total);
+	shown = fit_rows(t, order, wanted, stitched > 0);
 	n_columns = find_columns(t, order, shown, columns);
-	add_head(t, &t->p->events.v[event], format_stitched_share(t->p, t->opt, has_event), columns,
-		 n_columns);
+	add_head(t, &t->p->events.v[event], stitched, columns, n_columns);
 	for (i = 0; i < shown; i++) {
 		add_row(t, order[i], total, columns, n_columns);
 		if (t->text.n > FLUSH_BYTES)
 			text_flush(&t->text, out);
 	}
-	add_foot(t, order, shown, total);
+	add_foot(t, order, shown, wanted, total);
 	text_flush(&t->text, out);
 	free(order);
 	return t->text.failed ? -1 : 0;

@@ -78,6 +78,8 @@ struct top_options {
 	double limit;	  /* percent that a row has at least */
 	bool no_children; /* sort by self time, and leave out the column with callees */
 	bool callers;	  /* below each function who calls it most */
+	bool own_first;	  /* sort by self time, also with the column with callees */
+	unsigned lines;	  /* that all of a table has at most, if `rows` is 0; 0: all */
 	unsigned width;	  /* columns that a line has at most; 0: as many as it needs */
 	bool colours;	  /* for a terminal: of shares, as perf report has them */
 	/* Bits of enum top_column: these columns are left out, and rows that differ only there

@@ -101,6 +101,23 @@ for name, value in (("NO_COLOR", "1"), ("TERM", "dumb")):
 tap.check("\x1b" not in plain, "top: no colours in a pipe")
 tap.check(resolve("-f", "top", "many.folded").stdout.count("\n") > 500, "top: a pipe gets all rows")
 
+# ---- top: shares add up, and a terminal shows what costs most ----
+with open("many.folded", "w") as f:
+    f.writelines(f"app;main;f{i} {1 + i % 3}\n" for i in range(7000))
+for options in ((), ("--no-children",)):
+    own = [float(line.split("%")[-2].split()[-1]) for line in resolve("-f", "top", *options, "many.folded").stdout.splitlines() if line.startswith("  ")]
+    tap.check(len(own) >= 7000 and round(sum(own), 2) == 100, f"top {' '.join(options)}: the own shares add up to 100", (len(own), sum(own)))
+with open("deep.folded", "w") as f:
+    f.writelines(f"interpreter{'r' * 40};" + "".join(f"outer{k};" for k in range(30)) + f"a::very::long::name::{'x' * 60}::f{i} {100 - i}\n" for i in range(40))
+for size in ((24, 80), (50, 200), (24, 60)):
+    code, text = on_terminal(RESOLVE, "-f", "top", "deep.folded", size=size)
+    lines = [re.sub(r"\x1b\[\d+m", "", line) for line in text.splitlines()]
+    rows_ = [line for line in lines if "%" in line]
+    tap.check(len(lines) <= size[0] - 2 and max(len(line) for line in lines) <= size[1] and len(rows_) >= min(size[0] - 10, 40) and rows_[0].rstrip().endswith("f0"),
+              f"top on a terminal of {size[1]} x {size[0]}: fits, the heaviest function first", (len(lines), max(len(line) for line in lines), rows_[:2]))
+code, text = on_terminal(RESOLVE, "-f", "top", "--children", "deep.folded", size=(24, 80))
+tap.check("outer0" in [line for line in text.splitlines() if "%" in line][0], "top --children on a terminal: callers first", text[:400])
+
 # ---- names of other tools: no two functions become one ----
 with open("apart.folded", "w") as f:
     f.write("c;f(int);x 30\nc;f(char);y 40\nc;g(int) 2\n")
