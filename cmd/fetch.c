@@ -254,34 +254,3 @@ void fetch_watch_end(struct fetch_watch *w)
 	w->signals->active = 0;
 	clear_line(w);
 }
-
-/* ---- without network ----------------------------------------------------------------------- */
-
-void fetch_advice(const struct loaded *p, FILE *out)
-{
-	const char *urls = getenv("DEBUGINFOD_URLS");
-	bool *lacking = calloc(perf_file_dso_count(p->file) + 1, sizeof *lacking);
-	size_t n, i, n_lacking = 0;
-	struct dso_weight *v = weigh_dsos(p, &n);
-
-	for (i = 0; urls && *urls && lacking && v && i < n; i++) {
-		const struct dso *dso = v[i].dso;
-		const struct module *m = fetch_is_worth_it(dso, FETCH_MODE_AUTO)
-						 ? modules_get(p->modules, dso)
-						 : NULL;
-
-		if (m && module_wants_fetch(m)) {
-			lacking[dso->id] = true;
-			n_lacking++;
-		}
-	}
-	if (n_lacking)
-		fprintf(out,
-			"resolve: %zu module%s (%.0f %% of the samples) lack%s symbols; "
-			"--debuginfod would fetch them\n",
-			n_lacking, n_lacking == 1 ? "" : "s",
-			percent(weigh_picked(p, lacking), loaded_samples(p)),
-			n_lacking == 1 ? "s" : "");
-	free(lacking);
-	free(v);
-}

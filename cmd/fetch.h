@@ -49,8 +49,5 @@ void fetch_watch_begin(struct fetch_watch *w);
 void fetch_watch_end(struct fetch_watch *w);
 /* Call it before an input is closed: prints what came of it all, if there was anything. */
 void fetch_watch_sum(struct fetch_watch *w);
-/* For a recording that was loaded without network: prints one line if servers are known that could
- * help. */
-void fetch_advice(const struct loaded *p, FILE *out);
 
 #endif

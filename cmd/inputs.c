@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "cmd/fetch.h"
-#include "cmd/report_stats.h"
+#include "report/report.h"
 
 static void print_notes(const struct resolve *r, const struct loaded *in)
 {
@@ -53,9 +53,9 @@ void input_hints(struct resolve *r, const struct loaded *in)
 
 	if (in->format)
 		return;
-	r->is_poor |= print_hints(in, input_name(in->path), out);
+	r->is_poor |= report_hints(in, "resolve", out);
 	if (out && !r->load.fetch)
-		fetch_advice(in, out);
+		report_fetch_advice(in, "resolve", out);
 }
 
 /* One of several inputs: only its profile is kept. */

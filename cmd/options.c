@@ -2,6 +2,7 @@
 #include "cmd/options.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <getopt.h>
 #include <string.h>
 
@@ -182,6 +183,8 @@ int options_parse(const struct option_row *rows, size_t n, void *target, bool in
 	int id, rc;
 
 	make_tables(rows, n, in_order, &t);
+	/* getopt_long() begins its messages with it: the name of the command, not its path or form. */
+	argv[0] = program_invocation_short_name;
 	optind = 0; /* a command may parse twice */
 	while ((id = getopt_long(argc, argv, t.letters, t.longs, NULL)) != -1) {
 		const struct option_row *row = find_row(rows, n, id);

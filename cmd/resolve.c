@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "cmd/args.h"
-#include "cmd/report_stats.h"
+#include "report/report.h"
 #include "cmd/inputs.h"
 #include "cmd/clean.h"
 #include "cmd/progress.h"
@@ -162,7 +162,7 @@ static int report_quality(struct resolve *r, const struct loaded *p, double seco
 		return rc;
 	if (r->stats == STATS_JSON)
 		report_json(p, &q, seconds_write, stderr);
-	r->below = !requirements_met(&r->require, &q, stderr);
+	r->below = !requirements_met(&r->require, &q, "resolve", stderr);
 	return 0;
 }
 
@@ -171,7 +171,7 @@ static int write_answer(struct resolve *r, const struct loaded *in, struct err *
 {
 	if (!r->explain)
 		return write_result(r, in->profile, err);
-	if (!explain_address(in, r->explain_ip, stdout))
+	if (!report_address(in, r->explain_ip, stdout))
 		return err_set(err, ERR_NOT_FOUND, input_name(in->path),
 			       "no stack holds the address %#llx (as script prints it)",
 			       (unsigned long long)r->explain_ip);
@@ -209,7 +209,7 @@ static int run(struct resolve *r, struct loaded *in, struct err *err)
 		fprintf(stderr,
 			"resolve: interrupted: the output holds what was read until then\n");
 	if (r->load.verify_every)
-		verify_report(&in->verify, stderr);
+		report_verify(&in->verify, stderr);
 	if (in->file)
 		rc = report_quality(r, in, clock_seconds() - start, err);
 	if (!rc && in->file && !stop_requested)

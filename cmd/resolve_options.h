@@ -8,7 +8,7 @@
 #include "cmd/fetch.h"
 #include "cmd/options.h"
 #include "load/load.h"
-#include "cmd/quality.h"
+#include "report/report.h"
 #include "cmd/sides.h"
 #include "output/output.h"
 

@@ -64,12 +64,12 @@ struct input_format {
 
 /* NULL-terminated, in the order in which formats are tried. */
 extern const struct input_format *const input_formats[];
-/* Recognises the format of a file ("-": standard input, of which nothing is consumed). Returns NULL
+/* Recognises the format of a file ("-": standard input, of which nothing is consumed). *ret is NULL
  * for what may be a recording, and for what cannot be opened. Never waits for a terminal. Texts of
  * other kinds, and files of tools that are known and not read, have a format that is not in the
  * table: input_read() of it is the refusal, -ERR_FORMAT with a line that says what the file is and
- * what to do. */
-const struct input_format *input_detect(const char *path);
+ * what to do. Returns 0 or -ERR_NOMEM. */
+int input_detect(const char *path, const struct input_format **ret, struct err *err);
 /* Reads a whole file into a profile. Returns 0, or negative with *err. */
 int input_read(const struct input_format *f, struct profile *p, const char *path,
 	       const struct input_options *opt, struct input_result *ret, struct err *err);

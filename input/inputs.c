@@ -56,14 +56,14 @@ static const struct input_format *find(char *head, size_t n)
 	return &input_unknown_text;
 }
 
-const struct input_format *input_detect(const char *path)
+int input_detect(const char *path, const struct input_format **ret, struct err *err)
 {
 	char *head = malloc(HEAD + 1);
-	size_t n = head ? input_peek(path, head, HEAD) : 0;
-	const struct input_format *f = find(head, n);
+	ssize_t n = head ? input_peek(path, head, HEAD) : -1;
 
+	*ret = n > 0 ? find(head, (size_t)n) : NULL;
 	free(head);
-	return f;
+	return n < 0 ? err_nomem(err) : 0;
 }
 
 int input_read(const struct input_format *f, struct profile *p, const char *path,

@@ -267,38 +267,47 @@ static size_t peek_bytes(const char *path, uint8_t *to, size_t n)
 	return got > 0 ? (size_t)got : 0;
 }
 
-/* Unpacks as much as there is room for. Returns the number of bytes. */
-static size_t unpack_head(uint8_t *packed, size_t n_packed, uint8_t *to, size_t n)
+/* Unpacks as much as there is room for. Returns the number of bytes, or -1 when out of memory. */
+static ssize_t unpack_head(uint8_t *packed, size_t n_packed, uint8_t *to, size_t n)
 {
 	struct input_source s = {.unpacker = unpacker_find(packed, n_packed)};
 	struct piece p = {packed, n_packed, to, n};
-	size_t before;
+	enum unpack_step did = STEP_ON;
+	size_t before = 0;
 
 	s.state = s.unpacker ? s.unpacker->begin() : NULL;
-	while ((s.state || !s.unpacker) && p.n_in && p.n_out) {
+	if (s.unpacker && !s.state)
+		return -1;
+	while (did == STEP_ON && p.n_in && p.n_out && p.n_in + p.n_out != before) {
 		before = p.n_in + p.n_out;
-		if (step(&s, &p) != STEP_ON || p.n_in + p.n_out == before)
-			break;
+		did = step(&s, &p);
 	}
 	if (s.state)
 		s.unpacker->end(s.state);
-	return n - p.n_out;
+	return did == STEP_NOMEM ? -1 : (ssize_t)(n - p.n_out);
 }
 
-size_t input_peek(const char *path, char *to, size_t n)
+/* As text of UTF-8. */
+static size_t convert_head(const uint8_t *raw, size_t n_raw, char *to, size_t n)
+{
+	struct text_encoding encoding = {0};
+	size_t skip = encoding_begin(&encoding, raw, n_raw);
+	/* What UTF-16 grows by must have room, too. */
+	size_t room = encoding.kind == ENCODING_UTF8 ? n : n / 2;
+
+	n_raw = n_raw - skip < room ? n_raw - skip : room;
+	return n_raw ? encoding_convert(&encoding, raw + skip, n_raw, (uint8_t *)to) : 0;
+}
+
+ssize_t input_peek(const char *path, char *to, size_t n)
 {
 	uint8_t *packed = malloc(n), *raw = malloc(n);
-	struct text_encoding encoding = {0};
 	size_t n_packed = packed && raw ? peek_bytes(path, packed, n) : 0;
-	size_t n_raw = n_packed ? unpack_head(packed, n_packed, raw, n) : 0, skip, room;
+	ssize_t n_raw = packed && raw ? unpack_head(packed, n_packed, raw, n) : -1;
 
-	skip = encoding_begin(&encoding, raw, n_raw);
-	/* What UTF-16 grows by must have room, too. */
-	room = encoding.kind == ENCODING_UTF8 ? n : n / 2;
-	n_raw = n_raw - skip < room ? n_raw - skip : room;
-	n = n_raw ? encoding_convert(&encoding, raw + skip, n_raw, (uint8_t *)to) : 0;
+	n = n_raw > 0 ? convert_head(raw, (size_t)n_raw, to, n) : 0;
 	to[n] = '\0';
 	free(packed);
 	free(raw);
-	return n;
+	return n_raw < 0 ? n_raw : (ssize_t)n;
 }

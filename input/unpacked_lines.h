@@ -53,8 +53,8 @@ typedef int input_line_fn(void *reader, char *line, size_t n, struct err *err);
 int input_each_line(struct input_source *s, struct input_result *ret, input_line_fn *take,
 		    void *reader, struct err *err);
 /* Reads up to n bytes at the start of a file, decompressed, and appends a NUL. Consumes nothing of
- * a pipe. */
-size_t input_peek(const char *path, char *to, size_t n);
+ * a pipe. Returns how many, or -1 when out of memory. */
+ssize_t input_peek(const char *path, char *to, size_t n);
 
 /* Adds to a note; text is static, and the same pointer for the same note. */
 void input_note(struct input_result *r, const char *text, uint64_t n, bool is_loss);

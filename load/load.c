@@ -143,13 +143,15 @@ static int load_recording(struct loaded *l, const struct load_options *opt, stru
 int load_header(const struct load_options *opt, const char *path,
 		void (*line)(void *arg, const char *line), void *arg, struct err *err)
 {
-	struct loaded l = {.path = path, .format = input_detect(path)};
+	struct loaded l = {.path = path};
 	struct perf_batch *b;
-	int rc;
+	int rc = input_detect(path, &l.format, err);
 
-	if (l.format)
-		return err_set(err, ERR_USAGE, NULL, "--header is for one recording: %s",
-			       input_name(path));
+	if (!rc && l.format)
+		rc = err_set(err, ERR_USAGE, NULL, "--header is for one recording: %s",
+			     input_name(path));
+	if (rc)
+		return rc;
 	rc = open_recording(&l, opt, err);
 	if (!rc && perf_file_info(l.file)->is_pipe) {
 		rc = perf_file_read(l.file, &b, err);
@@ -187,7 +189,10 @@ int load_profile(const struct load_options *opt, const char *path, struct loaded
 {
 	int rc;
 
-	*ret = (struct loaded){.path = path, .format = input_detect(path)};
+	*ret = (struct loaded){.path = path};
+	rc = input_detect(path, &ret->format, err);
+	if (rc)
+		return rc;
 	rc = ret->format ? load_named(ret, opt, err) : load_recording(ret, opt, err);
 	return rc ? rc : bound(ret, err);
 }

@@ -8,7 +8,7 @@ fi
 # The kernel's headers are those of the 64-bit one: they know both.
 multiarch=$(gcc -print-multiarch)
 said=$(printf '%s\n' base/*.c reader/*.c modules/*.c functions/*.c dwarf/*.c demangle/*.c symbolize/*.c unwind/*.c stitch/*.c profile/*.c \
-	input/*.c output/*.c load/*.c regress/*.c capture/*.c cmd/*.c | xargs -n 40 -P 2 gcc -m32 -fsyntax-only -std=gnu11 -Wall -Wextra -Werror -Wno-psabi \
+	input/*.c output/*.c load/*.c report/*.c regress/*.c capture/*.c cmd/*.c | xargs -n 40 -P 2 gcc -m32 -fsyntax-only -std=gnu11 -Wall -Wextra -Werror -Wno-psabi \
 	-D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DUNSPOOL_VERSION='"0"' -I. ${multiarch:+-isystem /usr/include/$multiarch} 2>&1 | grep -E 'error|warning')
 if [ -z "$said" ]; then
 	echo "ok - all sources compile for 32 bits"

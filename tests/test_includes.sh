@@ -32,6 +32,7 @@ check profile "(base|profile)/$any|$(pub reader modules functions demangle symbo
 check input "(base|input)/$any|$(pub reader demangle profile)"
 check output "(base|output)/$any|$(pub reader modules functions demangle symbolize unwind profile)"
 check load "(base|load)/$any|profile/fill.h|$(pub reader modules functions symbolize unwind stitch profile input)"
+check report "(base|report)/$any|$(pub reader modules functions symbolize unwind stitch profile load)"
 check regress "(base|regress)/$any|$(pub reader modules functions demangle unwind profile output)"
 check probe "(base|probe)/$any|$(pub reader modules functions demangle)"
 check capture "(base|capture)/$any|reader/format.h|$(pub reader modules probe)"

@@ -50,7 +50,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!size)
 		return 0;
 	fd = fuzz_file_of(data + 1, size - 1, path);
-	f = input_detect(path);
+	if (input_detect(path, &f, &err))
+		f = NULL;
 	for (n = 0; data[0] % 8 && input_formats[n] && n + 1 < data[0] % 8u; n++)
 		;
 	if (data[0] % 8 && input_formats[n])

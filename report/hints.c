@@ -1,11 +1,11 @@
 /* hints.c - hints for a better recording. */
-#include "cmd/report_stats.h"
+#include "report/modules.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "load/load.h"
 
 /* The largest copy of a stack that fits into a record (perf_event_open(2)). */
 enum { STACK_COPY_MAX = 65528 };
@@ -25,75 +25,105 @@ static uint32_t stack_copy_bytes(const struct perf_file *f)
 	return most;
 }
 
-static void hint_size(const struct stack_need *need, uint32_t size, FILE *out)
+/* Where a line goes. */
+struct hint_to {
+	const char *command, *input;
+	FILE *out; /* NULL: nowhere */
+};
+
+/* A whole line at once, which other threads and programs cannot tear. */
+__attribute__((format(printf, 2, 3))) static void hint(const struct hint_to *to, const char *format,
+						       ...)
 {
-	uint64_t advised = need->bytes < STACK_COPY_MAX ? need->bytes : STACK_COPY_MAX;
+	char *line = NULL;
+	va_list args;
+	int n;
+
+	if (!to->out)
+		return;
+	va_start(args, format);
+	n = vasprintf(&line, format, args);
+	va_end(args);
+	if (n >= 0)
+		fprintf(to->out, "%s: %s: %s\n", to->command, to->input, line);
+	free(n >= 0 ? line : NULL);
+}
+
+enum { HINT_PART = 128 };
+
+/* How large the copies should be. */
+static void size_needed(const struct stack_need *need, char out[HINT_PART])
+{
 	/* If only a few are known, as of a program that has just started, these say nothing about
 	 * the others. */
-	bool known = need->known && need->known * 2 >= need->cut;
-
-	if (!known)
-		fprintf(out, "their depth is not known");
+	if (!need->known || need->known * 2 < need->cut)
+		snprintf(out, HINT_PART, "their depth is not known");
 	else if (need->bytes > STACK_COPY_MAX)
-		fprintf(out, "%.0f %% of these need more than %d",
-			percent(need->too_deep, need->known), STACK_COPY_MAX);
+		snprintf(out, HINT_PART, "%.0f %% of these need more than %d",
+			 percent(need->too_deep, need->known), STACK_COPY_MAX);
 	else
-		fprintf(out, "%d %% of these need at most %" PRIu64, SERVED_PERCENT, need->bytes);
+		snprintf(out, HINT_PART, "%d %% of these need at most %" PRIu64, SERVED_PERCENT,
+			 need->bytes);
+}
+
+static void size_advised(const struct stack_need *need, uint32_t size, char out[HINT_PART])
+{
+	bool known = need->known && need->known * 2 >= need->cut;
+	uint64_t bytes = known && need->bytes < STACK_COPY_MAX ? need->bytes : STACK_COPY_MAX;
+
 	if (size >= STACK_COPY_MAX)
-		fprintf(out, "; a recording cannot hold more\n");
+		snprintf(out, HINT_PART, "a recording cannot hold more");
 	else
-		fprintf(out, "; record with --call-graph dwarf,%" PRIu64 "\n",
-			known ? advised : STACK_COPY_MAX);
+		snprintf(out, HINT_PART, "record with --call-graph dwarf,%" PRIu64, bytes);
 }
 
 /* Hints are given below this share of roots, and above these shares of samples in code without
  * names and of the idle task. */
 enum { ROOTS_PERCENT = 90, NAMELESS_PERCENT = 10, IDLE_PERCENT = 50 };
 
-static bool hint_pages(const struct loaded *p, const char *input, FILE *out)
+static bool hint_pages(const struct loaded *p, const struct hint_to *to)
 {
 	uint64_t cut = p->unwind.stops[UNWIND_STOP_MISSING_PAGE], all = p->unwind.user_stacks;
 
 	if (cut * 100 <= all * CUT_PERCENT)
 		return false;
-	if (out)
-		fprintf(out,
-			"resolve: %s: %.0f %% of the stack copies end at a page that nothing had "
-			"touched, "
-			"as of a large array; larger copies would not help, `capture` touches such "
-			"pages while it records\n",
-			input, percent(cut, all));
+	hint(to,
+	     "%.0f %% of the stack copies end at a page that nothing had "
+	     "touched, "
+	     "as of a large array; larger copies would not help, `capture` touches such "
+	     "pages while it records",
+	     percent(cut, all));
 	return true;
 }
 
-static bool hint_stack_size(const struct loaded *p, const char *input, FILE *out)
+static bool hint_stack_size(const struct loaded *p, const struct hint_to *to)
 {
 	uint64_t cut = p->unwind.stops[UNWIND_STOP_TRUNCATED_STACK], all = p->unwind.user_stacks;
 	uint64_t completed = p->stitched.to_root;
 	uint32_t size = stack_copy_bytes(p->file);
 	struct stack_need need = {0};
+	char mended[HINT_PART] = "", needed[HINT_PART], advised[HINT_PART];
 
 	if (cut * 100 <= all * CUT_PERCENT ||
 	    (p->depths && stack_depths_need(p->depths, SERVED_PERCENT, STACK_COPY_MAX, &need)))
 		return false;
-	if (!out)
-		return true;
 	if (need.known * 2 >= need.cut && need.known && need.bytes <= size) {
-		fprintf(out,
-			"resolve: %s: %.0f %% of the stacks end where their copy broke off, at a "
-			"page "
-			"that was not in memory, as of an array that nothing has touched; larger "
-			"copies would not help\n",
-			input, percent(cut, all));
+		hint(to,
+		     "%.0f %% of the stacks end where their copy broke off, at a "
+		     "page "
+		     "that was not in memory, as of an array that nothing has touched; larger "
+		     "copies would not help",
+		     percent(cut, all));
 		return true;
 	}
-	fprintf(out, "resolve: %s: %.0f %% of the stacks are cut at %u bytes", input,
-		percent(cut, all), size);
 	if (completed)
-		fprintf(out, " (%.0f %% of these were completed from other samples)",
-			percent(completed, cut));
-	fprintf(out, "; ");
-	hint_size(&need, size, out);
+		snprintf(mended, sizeof mended,
+			 " (%.0f %% of these were completed from other samples)",
+			 percent(completed, cut));
+	size_needed(&need, needed);
+	size_advised(&need, size, advised);
+	hint(to, "%.0f %% of the stacks are cut at %u bytes%s; %s; %s", percent(cut, all), size,
+	     mended, needed, advised);
 	return true;
 }
 
@@ -118,7 +148,7 @@ static const char *root_help(enum unwind_stop why)
 	return help[why] ? help[why] : "--stats says more";
 }
 
-static bool hint_roots(const struct loaded *p, const char *input, FILE *out)
+static bool hint_roots(const struct loaded *p, const struct hint_to *to)
 {
 	uint64_t all = p->unwind.user_stacks, whole;
 	enum unwind_stop i, worst = UNWIND_STOP_NONE;
@@ -132,11 +162,8 @@ static bool hint_roots(const struct loaded *p, const char *input, FILE *out)
 	if (!all || whole * 100 >= all * ROOTS_PERCENT || !p->unwind.stops[worst] ||
 	    p->unwind.stops[worst] * 100 < all * CUT_PERCENT)
 		return false;
-	if (out)
-		fprintf(out,
-			"resolve: %s: %.0f %% of the stacks reach no root; most of these: %s; %s\n",
-			input, 100 - percent(whole, all), unwind_stop_text(worst),
-			root_help(worst));
+	hint(to, "%.0f %% of the stacks reach no root; most of these: %s; %s",
+	     100 - percent(whole, all), unwind_stop_text(worst), root_help(worst));
 	return true;
 }
 
@@ -163,7 +190,7 @@ static uint64_t *count_nameless(const struct profile *p, uint64_t *total)
 	return n;
 }
 
-static bool hint_names(const struct loaded *p, const char *input, FILE *out)
+static bool hint_names(const struct loaded *p, const struct hint_to *to)
 {
 	const struct profile *pr = p->profile;
 	uint64_t total, *nameless = count_nameless(pr, &total);
@@ -178,19 +205,18 @@ static bool hint_names(const struct loaded *p, const char *input, FILE *out)
 			continue;
 		any = true;
 		lacks = report_module_lacks(p, dso, &help);
-		if (out)
-			fprintf(out,
-				"resolve: %s: %.0f %% of the stacks go through code of %s without "
-				"names%s%s%s%s\n",
-				input, percent(nameless[i], total), dso->path, *lacks ? ": " : "",
-				lacks, *help ? "; " : "", help);
+		hint(to,
+		     "%.0f %% of the stacks go through code of %s without "
+		     "names%s%s%s%s",
+		     percent(nameless[i], total), dso->path, *lacks ? ": " : "", lacks,
+		     *help ? "; " : "", help);
 	}
 	free(nameless);
 	return any;
 }
 
 /* Inlined functions have no name there, and are missing. */
-static bool hint_inlined(const struct loaded *p, const char *input, FILE *out)
+static bool hint_inlined(const struct loaded *p, const struct hint_to *to)
 {
 	const struct profile *pr = p->profile;
 	const char *lacks, *help;
@@ -206,15 +232,13 @@ static bool hint_inlined(const struct loaded *p, const char *input, FILE *out)
 			continue;
 		any = true;
 		lacks = report_module_lacks(p, dso, &help);
-		if (out)
-			fprintf(out, "resolve: %s: %s: %s: %s; %s\n", input, dso->path, lacks,
-				m->alt_link, help);
+		hint(to, "%s: %s: %s; %s", dso->path, lacks, m->alt_link, help);
 	}
 	return any;
 }
 
 /* Names the files that were recorded without build id and have changed since. */
-static bool hint_replaced(const struct loaded *p, const char *input, FILE *out)
+static bool hint_replaced(const struct loaded *p, const struct hint_to *to)
 {
 	static const char *const help[MODULE_MISS_N] = {
 		[MODULE_MISS_CHANGED] = "was replaced or written to since it was recorded, without "
@@ -234,14 +258,13 @@ static bool hint_replaced(const struct loaded *p, const char *input, FILE *out)
 		if (!m || !help[m->image_miss])
 			continue;
 		any = true;
-		if (out)
-			fprintf(out, "resolve: %s: %s %s; give the one that ran by --symfs DIR\n",
-				input, dso->path, help[m->image_miss]);
+		hint(to, "%s %s; give the one that ran by --symfs DIR", dso->path,
+		     help[m->image_miss]);
 	}
 	return any;
 }
 
-static bool hint_chains(const struct loaded *p, const char *input, FILE *out)
+static bool hint_chains(const struct loaded *p, const struct hint_to *to)
 {
 	size_t i;
 
@@ -252,18 +275,15 @@ static bool hint_chains(const struct loaded *p, const char *input, FILE *out)
 			return false;
 	if (p->profile->samples.n < 2)
 		return false;
-	if (out)
-		fprintf(out,
-			"resolve: %s: it has no call chains: record with `capture`, or "
-			"with "
-			"`perf record --call-graph dwarf`\n",
-			input);
+	hint(to, "it has no call chains: record with `capture`, or "
+		 "with "
+		 "`perf record --call-graph dwarf`");
 	return true;
 }
 
 /* For a recording of the whole machine by a clock: nothing is wrong, but it is rarely what the user
  * wants. */
-static void hint_idle(const struct loaded *p, const char *input, FILE *out)
+static void hint_idle(const struct loaded *p, const struct hint_to *to)
 {
 	const struct profile *pr = p->profile;
 	uint64_t idle = 0, all = 0;
@@ -274,23 +294,55 @@ static void hint_idle(const struct loaded *p, const char *input, FILE *out)
 		if (comm_is_idle(strtab_get(&pr->strings, pr->samples.v[i].comm)))
 			idle += pr->samples.v[i].count;
 	}
-	if (out && idle * 100 > all * IDLE_PERCENT)
-		fprintf(out,
-			"resolve: %s: %.0f %% of the samples are of idle processors (swapper); "
-			"--no-idle leaves them out\n",
-			input, percent(idle, all));
+	if (idle * 100 > all * IDLE_PERCENT)
+		hint(to,
+		     "%.0f %% of the samples are of idle processors (swapper); "
+		     "--no-idle leaves them out",
+		     percent(idle, all));
 }
 
-bool print_hints(const struct loaded *p, const char *input, FILE *out)
+bool report_hints(const struct loaded *l, const char *command, FILE *out)
 {
-	bool any = hint_stack_size(p, input, out);
+	const struct hint_to to = {command, input_name(l->path), out};
+	bool any = hint_stack_size(l, &to);
 
-	any |= hint_pages(p, input, out);
-	any |= hint_roots(p, input, out);
-	any |= hint_names(p, input, out);
-	any |= hint_inlined(p, input, out);
-	any |= hint_replaced(p, input, out);
-	any |= hint_chains(p, input, out);
-	hint_idle(p, input, out);
+	any |= hint_pages(l, &to);
+	any |= hint_roots(l, &to);
+	any |= hint_names(l, &to);
+	any |= hint_inlined(l, &to);
+	any |= hint_replaced(l, &to);
+	any |= hint_chains(l, &to);
+	hint_idle(l, &to);
 	return any;
+}
+
+/* ---- of debuginfod's servers -------------------------------------------------------------- */
+
+void report_fetch_advice(const struct loaded *p, const char *command, FILE *out)
+{
+	const char *urls = getenv("DEBUGINFOD_URLS");
+	bool *lacking = calloc(perf_file_dso_count(p->file) + 1, sizeof *lacking);
+	size_t n, i, n_lacking = 0;
+	struct dso_weight *v = weigh_dsos(p, &n);
+
+	for (i = 0; urls && *urls && lacking && v && i < n; i++) {
+		const struct dso *dso = v[i].dso;
+		const struct module *m = fetch_is_worth_it(dso, FETCH_MODE_AUTO)
+						 ? modules_get(p->modules, dso)
+						 : NULL;
+
+		if (m && module_wants_fetch(m)) {
+			lacking[dso->id] = true;
+			n_lacking++;
+		}
+	}
+	if (n_lacking)
+		fprintf(out,
+			"%s: %zu module%s (%.0f %% of the samples) lack%s symbols; "
+			"--debuginfod would fetch them\n",
+			command, n_lacking, n_lacking == 1 ? "" : "s",
+			percent(weigh_picked(p, lacking), loaded_samples(p)),
+			n_lacking == 1 ? "s" : "");
+	free(lacking);
+	free(v);
 }

@@ -1,13 +1,12 @@
-/* report_modules.c - the table of modules of --stats: sources of names, failures, and what to do.
+/* modules.c - the table of modules of --stats: sources of names, failures, and what to do.
  */
-#include "cmd/report_stats.h"
+#include "report/modules.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "load/load.h"
 
 enum { TEXT_MODULES_MAX = 40 };
 

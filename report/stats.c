@@ -1,9 +1,7 @@
-/* report_stats.c - --stats and --stats=json. */
-#include "cmd/report_stats.h"
+/* stats.c - --stats and --stats=json. */
+#include "report/modules.h"
 
 #include <inttypes.h>
-
-#include "load/load.h"
 
 /* Sums of stop reasons in the summary. "broken" are those that better unwinding could avoid. */
 struct stop_sums {

@@ -1,5 +1,5 @@
 /* explain.c - --explain ADDR. */
-#include "cmd/report_stats.h"
+#include "report/modules.h"
 
 #include <inttypes.h>
 
@@ -107,7 +107,7 @@ static void explain_names(const struct loaded *p, const struct profile_location 
 	}
 }
 
-size_t explain_address(const struct loaded *p, uint64_t ip, FILE *out)
+size_t report_address(const struct loaded *p, uint64_t ip, FILE *out)
 {
 	const struct profile *pr = p->profile;
 	const char *source, *lacks, *help;

@@ -1,9 +1,9 @@
-/* verify_report.c - the report of --verify-unwind. */
-#include "cmd/report_stats.h"
+/* verify.c - the report of --verify-unwind. */
+#include "report/report.h"
 
 #include <inttypes.h>
 
-void verify_report(const struct verify *v, FILE *out)
+void report_verify(const struct verify *v, FILE *out)
 {
 #define X(name, text) [VERIFY_##name] = text,
 	static const char *const texts[] = {VERIFY_CLASSES(X)};

@@ -1,11 +1,9 @@
 /* quality.c - computes shares of the weight from the stacks of a profile. */
-#include "cmd/quality.h"
+#include "report/modules.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "load/load.h"
 
 #define X(name, text, more, what) {text, more, what},
 static const struct {
@@ -227,7 +225,8 @@ int requirements_parse(struct requirements *r, char *list, struct err *err)
 	}
 }
 
-bool requirements_met(const struct requirements *r, const struct quality *q, FILE *out)
+bool requirements_met(const struct requirements *r, const struct quality *q, const char *command,
+		      FILE *out)
 {
 	bool met = true;
 
@@ -238,12 +237,12 @@ bool requirements_met(const struct requirements *r, const struct quality *q, FIL
 		if (!r->asked[k])
 			continue;
 		if (!quality_share(q, k, &share)) {
-			fprintf(out, "resolve: --require %s=%g: not met: the recording has no %s\n",
-				kinds[k].name, r->percent[k],
+			fprintf(out, "%s: --require %s=%g: not met: the recording has no %s\n",
+				command, kinds[k].name, r->percent[k],
 				k <= QUALITY_OTHER_ENDS ? "stack copies" : "samples");
 			met = false;
 		} else if (more ? share < r->percent[k] : share > r->percent[k]) {
-			fprintf(out, "resolve: --require %s=%g: not met: %.2f %% (%s)\n",
+			fprintf(out, "%s: --require %s=%g: not met: %.2f %% (%s)\n", command,
 				kinds[k].name, r->percent[k], share, kinds[k].of);
 			met = false;
 		}

@@ -1,0 +1,24 @@
+/* modules.h - which modules a profile went through, and why names are missing. Private to report/.
+ */
+#ifndef REPORT_MODULES_H
+#define REPORT_MODULES_H
+
+#include "report/report.h"
+
+/* A table by weight: tier and source of names; if something is missing, what was tried, why it
+ * failed, and what would help. */
+void report_modules_text(const struct loaded *p, FILE *out);
+/* The same as the member "modules" of a JSON object. */
+void report_modules_json(const struct loaded *p, const struct quality *whole, FILE *out);
+/* What a module lacks, and what would help; "" for nothing. Both are valid until symbolizer_free().
+ */
+const char *report_module_lacks(const struct loaded *p, const struct dso *dso, const char **help);
+
+/* By dso id, for all modules of a profile: a stack is counted for the module in which it ends, a
+ * frame for the module of its code. The caller frees the result; NULL when out of memory. */
+struct quality *quality_by_dso(const struct loaded *p);
+/* Prints "name":percent pairs, without those that are a share of nothing; for a module, in percent
+ * of the `whole`. */
+void quality_json(const struct quality *whole, const struct quality *part, FILE *out);
+
+#endif
