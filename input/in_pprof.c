@@ -7,6 +7,7 @@
  * ("samples", "x_sample") and what it is followed by become one, as we and perf_to_profile write
  * them. The label thread_comm (or comm, thread) is the command, pid and tid are the task,
  * cpu is the processor, stop says why the stack ended. */
+#include "input/pprof_prune.h"
 #include "input/unpacked_lines.h"
 
 #include <stdlib.h>
@@ -45,6 +46,14 @@ struct reader {
 	struct value_type types[TYPES_MAX];
 	size_t n_types;
 	struct known mappings, functions, locations;
+	/* What drop_frames and keep_frames say: by id of a location (enum prune), and of the stack.
+	 */
+	struct pruner pruner;
+	struct known prunes;
+	VEC(uint8_t) stack_prunes;
+	uint64_t drop, keep; /* string indexes */
+	uint64_t n_pruned, n_negative;
+	struct text labels;  /* of the sample */
 	VEC(uint32_t) stack; /* locations, leaf first, then root first */
 	VEC(uint64_t) values;
 	VEC(struct profile_line) lines;
@@ -239,6 +248,27 @@ static bool is_nameless(const struct reader *r, const struct profile_location *l
 	       !strcmp(name + 1 + n, "]");
 }
 
+/* Removes the inlined functions that a dropped one has called, and itself. */
+static int prune_lines(struct reader *r, uint64_t id, struct err *err)
+{
+	size_t i;
+
+	for (i = r->lines.n; i--;) {
+		const struct profile_function *f = &r->p->functions.v[r->lines.v[i].function];
+
+		if (pruner_drops(&r->pruner, strtab_get(&r->p->strings, f->name)))
+			break;
+	}
+	if (i == SIZE_MAX)
+		return 0;
+	if (i + 1 < r->lines.n) {
+		r->lines.n -= i + 1;
+		memmove(r->lines.v, r->lines.v + i + 1, r->lines.n * sizeof *r->lines.v);
+		return know(&r->prunes, id, PRUNE_BELOW, err);
+	}
+	return know(&r->prunes, id, PRUNE_ALL, err);
+}
+
 static int read_location(struct reader *r, struct bytes b, struct err *err)
 {
 	struct profile_location l = {.how = FRAME_USER_CHAIN};
@@ -280,6 +310,8 @@ static int read_location(struct reader *r, struct bytes b, struct err *err)
 	}
 	if (r->lines.n == 1 && is_nameless(r, &l))
 		r->lines.n = 0;
+	if (r->pruner.has_drop && prune_lines(r, id, err))
+		return -ERR_NOMEM;
 	if (profile_add_location(r->p, &l, r->lines.v, r->lines.n, &ours, err))
 		return -ERR_NOMEM;
 	return know(&r->locations, id, ours, err);
@@ -317,6 +349,13 @@ static int push_numbers(struct reader *r, const struct field *f, bool are_locati
 		if (f->type == LENGTH && (b.at == b.end || !get_varint(&b, &v)))
 			return 0;
 		ours = are_locations ? hash_get(&r->locations.of, v) : 0;
+		if (are_locations && r->pruner.has_drop && ours != HASH_NONE) {
+			uint32_t prune = hash_get(&r->prunes.of, v);
+
+			if (vec_push(&r->stack_prunes,
+				     prune == HASH_NONE ? PRUNE_NOT : (uint8_t)prune))
+				return -1;
+		}
 		if (ours == HASH_NONE)
 			r->ret->damaged++;
 		else if (are_locations ? vec_push(&r->stack, ours) : vec_push(&r->values, v))
@@ -338,13 +377,21 @@ static uint8_t stop_of(const char *name)
 /* Reads a label of a sample. Returns 1 if it says that callers come from another sample. */
 static int read_label(struct reader *r, struct bytes b, struct profile_sample *s)
 {
-	uint64_t v[4], str, num;
+	uint64_t v[5], str, num;
 	const char *name;
 
-	get_numbers(b, v, 4);
+	get_numbers(b, v, 5);
 	str = v[2];
 	num = v[3];
 	name = text(r, v[1]);
+	/* These two are of the stack, and written with it. */
+	if (strcmp(name, "stop") != 0 && strcmp(name, "stack") != 0)
+		profile_label_add(&r->labels, &(struct profile_label){
+						      .key = name,
+						      .text = str ? text(r, str) : NULL,
+						      .number = (int64_t)num,
+						      .unit = text(r, v[4]),
+					      });
 	if (str && (!strcmp(name, "thread_comm") || !strcmp(name, "comm") ||
 		    (!s->comm && !strcmp(name, "thread"))))
 		s->comm = string(r, str);
@@ -387,15 +434,43 @@ static int add_values(struct reader *r, struct profile_sample *s, struct err *er
 			.tid = s->tid,
 		};
 
-		s->count = s->period = (int64_t)r->values.v[i] > 0 ? r->values.v[i] : 0;
-		if (t->is_count && i + 1 < r->values.n)
-			s->period = (int64_t)r->values.v[++i] > 0 ? r->values.v[i] : 0;
+		bool is_negative = (int64_t)r->values.v[i] < 0;
+
+		s->count = s->period = r->values.v[i];
+		if (t->is_count && i + 1 < r->values.n) {
+			s->period = r->values.v[++i];
+			is_negative |= (int64_t)s->period < 0;
+		}
+		r->n_negative += is_negative;
+		if (is_negative)
+			continue;
 		s->event = t->event;
 		if ((s->count || s->period) && input_accepts(r->opt, &seen, r->ret) &&
 		    profile_add_sample(r->p, s, err))
 			return -ERR_NOMEM;
 	}
 	return 0;
+}
+
+/* Removes the innermost frames that nobody wants to see. */
+static void drop_frames(struct reader *r)
+{
+	size_t n = r->stack.n < r->stack_prunes.n ? r->stack.n : r->stack_prunes.n;
+	size_t first = pruned_first(r->stack_prunes.v, n);
+
+	r->n_pruned += first;
+	r->stack.n -= first;
+	memmove(r->stack.v, r->stack.v + first, r->stack.n * sizeof *r->stack.v);
+}
+
+static int keep_labels(struct reader *r, struct profile_sample *s, struct err *err)
+{
+	if (r->labels.failed)
+		return err_nomem(err);
+	if (!r->labels.n)
+		return 0;
+	s->labels = strtab_add(&r->p->strings, r->labels.s, r->labels.n);
+	return s->labels == STRTAB_FAILED ? err_nomem(err) : 0;
 }
 
 static int read_sample(struct reader *r, struct bytes b, struct err *err)
@@ -407,7 +482,7 @@ static int read_sample(struct reader *r, struct bytes b, struct err *err)
 	size_t i;
 	int rc;
 
-	r->stack.n = r->values.n = 0;
+	r->stack.n = r->values.n = r->stack_prunes.n = r->labels.n = 0;
 	while ((rc = get_field(&b, &f)) > 0)
 		switch (f.number) {
 		case 1:
@@ -422,6 +497,10 @@ static int read_sample(struct reader *r, struct bytes b, struct err *err)
 	if (rc < 0)
 		return 1;
 	if (stitched && r->stack.n && mark_stitched(r, err))
+		return -ERR_NOMEM;
+	if (r->pruner.has_drop)
+		drop_frames(r);
+	if (keep_labels(r, &s, err))
 		return -ERR_NOMEM;
 	for (i = 0; i < r->stack.n / 2; i++) {
 		uint32_t swap = r->stack.v[i];
@@ -488,6 +567,12 @@ static int read_number(struct reader *r, struct bytes b, const struct field *f, 
 
 	(void)b;
 	switch (f->number) {
+	case 7:
+		r->drop = f->value;
+		break;
+	case 8:
+		r->keep = f->value;
+		break;
 	case 9:
 		r->time_ns = f->value;
 		break;
@@ -524,7 +609,7 @@ static int walk(struct reader *r, struct bytes all, unsigned number,
 	while (rc >= 0 && (got = get_field(&all, &f)) > 0) {
 		if (read && f.number == number && f.type == LENGTH)
 			rc = read(r, f.bytes, err);
-		else if (!read && (f.number >= 9))
+		else if (!read && (f.number >= 7))
 			rc = read_number(r, all, &f, err);
 		if (rc > 0 && !r->ret->damaged++)
 			r->ret->first_damaged = (uint64_t)(f.bytes.at - r->start) + 1;
@@ -548,10 +633,19 @@ static int read_all(struct reader *r, struct bytes all, struct err *err)
 		rc = walk(r, all, 3, read_mapping, err);
 	if (!rc)
 		rc = walk(r, all, 5, read_function, err);
+	if (!rc && !pruner_begin(&r->pruner, text(r, r->drop), text(r, r->keep)))
+		input_note(r->ret,
+			   "drop_frames is a pattern of a kind that is not supported: nothing was "
+			   "dropped",
+			   1, false);
 	if (!rc)
 		rc = walk(r, all, 4, read_location, err);
 	if (!rc)
 		rc = walk(r, all, 2, read_sample, err);
+	input_note(r->ret,
+		   "values below zero were left out, as a profile has none: a difference of "
+		   "profiles is shown by resolve --diff BASE NEW",
+		   r->n_negative, true);
 	r->p->wall_ns = r->time_ns;
 	r->p->last_ns = r->duration_ns <= INT64_MAX ? r->duration_ns : 0;
 	return rc;
@@ -621,6 +715,10 @@ static int read_pprof(struct profile *p, struct input_source *s, const struct in
 	hash_done(&r.mappings.of);
 	hash_done(&r.functions.of);
 	hash_done(&r.locations.of);
+	hash_done(&r.prunes.of);
+	pruner_done(&r.pruner);
+	vec_done(&r.stack_prunes);
+	text_done(&r.labels);
 	return rc;
 }
 

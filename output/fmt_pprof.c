@@ -328,6 +328,23 @@ static void add_string_label(struct writer *w, const char *key, uint64_t value)
 	pb_message(&w->part, SAMPLE_LABEL, &w->sub);
 }
 
+static void add_kept_labels(struct writer *w, const struct profile_sample *s)
+{
+	struct profile_label l;
+	size_t at = 0;
+
+	while (profile_label(w->pp.p, s, &at, &l)) {
+		if (l.text) {
+			add_string_label(w, l.key, add_cstr(w, l.text));
+			continue;
+		}
+		pb_uint(&w->sub, LABEL_KEY, add_cstr(w, l.key));
+		pb_uint(&w->sub, LABEL_NUM, (uint64_t)l.number);
+		pb_uint(&w->sub, LABEL_NUM_UNIT, *l.unit ? add_cstr(w, l.unit) : 0);
+		pb_message(&w->part, SAMPLE_LABEL, &w->sub);
+	}
+}
+
 /* Stacks with callers from another sample get the label stack:stitched, those whose copy was too
  * small stack:cut, for -tagfocus and -tagignore. The label "stop" has the reason of every stack
  * that did not reach its root. */
@@ -342,6 +359,11 @@ static void add_labels(struct writer *w, uint32_t sample)
 			add_cstr(w, w->pp.stack_label[sample] == STACK_CUT ? "cut" : "stitched"));
 	if (pprof_stop(s) != UNWIND_STOP_NONE)
 		add_string_label(w, "stop", add_cstr(w, unwind_stop_name(s->stop)));
+	/* Labels of another tool have the task in its own words. */
+	if (s->labels) {
+		add_kept_labels(w, s);
+		return;
+	}
 	if (s->comm)
 		add_string_label(w, "thread_comm", add_ours(w, s->comm));
 	if ((opt->style.with_pid || opt->style.with_tid) && s->pid != PROFILE_NO_PID)
@@ -618,7 +640,7 @@ const struct output_format format_pprof = {
 	.name = "pprof",
 	.help = "gzipped profile.proto for go tool pprof, Parca, Pyroscope",
 	.suffixes = ".pb.gz .pprof .pb",
-	.keep = PROFILE_KEEP_IPS,
+	.keep = PROFILE_KEEP_IPS | PROFILE_KEEP_LABELS,
 	.binary = true,
 	.names_events = true,
 	.honours = OUTPUT_PIDS | OUTPUT_TIDS | OUTPUT_CPUS,

@@ -123,6 +123,16 @@ static int compare_locations(const struct pprof *pp, uint32_t a, uint32_t b)
 	return rc ? rc : compare_lines(pp, la, lb);
 }
 
+/* Sets are strings with bytes 0. */
+static int compare_label_sets(const struct profile *p, uint32_t a, uint32_t b)
+{
+	size_t na = a ? strtab_len(&p->strings, a) : 0, nb = b ? strtab_len(&p->strings, b) : 0;
+	size_t n = na < nb ? na : nb;
+	int rc = n ? memcmp(strtab_get(&p->strings, a), strtab_get(&p->strings, b), n) : 0;
+
+	return rc ? rc : compare_numbers(na, nb);
+}
+
 static int compare_labels(const struct pprof *pp, uint32_t a, uint32_t b)
 {
 	const struct profile_sample *sa = &pp->p->samples.v[a], *sb = &pp->p->samples.v[b];
@@ -132,6 +142,8 @@ static int compare_labels(const struct pprof *pp, uint32_t a, uint32_t b)
 		rc = pprof_stop(sa) - pprof_stop(sb);
 	if (!rc)
 		rc = compare_strings(pp->p, sa->comm, sb->comm);
+	if (!rc && (sa->labels || sb->labels))
+		rc = compare_label_sets(pp->p, sa->labels, sb->labels);
 	if (!rc && pp->opt->style.with_cpu)
 		rc = compare_numbers(sa->cpu, sb->cpu);
 	if (!rc && (pp->opt->style.with_pid || pp->opt->style.with_tid))

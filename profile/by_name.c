@@ -176,6 +176,8 @@ static int add_sample(struct profile *p, struct profile_sample s, struct err *er
 		s.tid = 0;
 	if (!(p->index_->keep & PROFILE_KEEP_CPUS))
 		s.cpu = 0;
+	if (!(p->index_->keep & PROFILE_KEEP_LABELS))
+		s.labels = 0;
 	if (profile_intern_sample(p, &s, profile_expect_sample(p, &s), &id, err))
 		return -ERR_NOMEM;
 	profile_count(p, id, s.count, s.period);

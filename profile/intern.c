@@ -295,6 +295,7 @@ uint32_t profile_expect_sample(const struct profile *p, const struct profile_sam
 
 	h = hash_mix(h, pair_key(key->pid, key->tid));
 	h = hash_mix(h, pair_key(key->event, key->stop | (uint32_t)key->cpu << 8));
+	h = key->labels ? hash_mix(h, key->labels) : h;
 	hash_index_expect(&x->samples, (uint32_t)h);
 	return (uint32_t)h;
 }
@@ -302,7 +303,8 @@ uint32_t profile_expect_sample(const struct profile *p, const struct profile_sam
 static bool same_key(const struct profile_sample *a, const struct profile_sample *b)
 {
 	return a->node == b->node && a->event == b->event && a->comm == b->comm &&
-	       a->pid == b->pid && a->tid == b->tid && a->stop == b->stop && a->cpu == b->cpu;
+	       a->pid == b->pid && a->tid == b->tid && a->stop == b->stop && a->cpu == b->cpu &&
+	       a->labels == b->labels;
 }
 
 int profile_intern_sample(struct profile *p, const struct profile_sample *key, uint32_t hash,

@@ -127,6 +127,7 @@ static void to_side(struct profile_sample *s, bool is_new, uint32_t run)
 
 	s->comm = s->pid = 0;
 	s->cpu = 0;
+	s->labels = 0;
 	s->tid = run;
 	s->count = is_new ? 0 : weight;
 	s->period = is_new ? weight : 0;
@@ -154,7 +155,12 @@ static int absorb_samples(struct absorption *a, struct err *err)
 		s.node = a->nodes[s.node];
 		s.event = a->events[s.event];
 		s.comm = string(a, s.comm);
-		if (s.comm == STRTAB_FAILED)
+		/* Not shortened, as names are. */
+		if (s.labels)
+			s.labels =
+				strtab_add(&a->dst->strings, strtab_get(&a->src->strings, s.labels),
+					   strtab_len(&a->src->strings, s.labels));
+		if (s.comm == STRTAB_FAILED || s.labels == STRTAB_FAILED)
 			return err_nomem(err);
 		if (profile_add_sample(a->dst, &s, err))
 			return -ERR_NOMEM;

@@ -86,6 +86,9 @@ struct profile_sample {
 	uint32_t pid, tid; /* 0 unless PROFILE_KEEP_TIDS / _PIDS; PROFILE_NO_PID */
 	uint8_t stop;	   /* enum unwind_stop of the user part */
 	uint16_t cpu;	   /* and 1; 0: not known, as without PROFILE_KEEP_CPUS */
+	/* String id of the labels that another tool gave it, for profile_label(); 0: none, as
+	 * without PROFILE_KEEP_LABELS. */
+	uint32_t labels;
 	uint64_t count, period;
 };
 
@@ -131,6 +134,7 @@ enum profile_keep {
 	PROFILE_KEEP_TRACE = 16,   /* the fields of tracepoints, in the log */
 	PROFILE_KEEP_DETAILS = 64, /* weights and branches, in the log */
 	PROFILE_KEEP_CPUS = 32,	   /* aggregate per processor */
+	PROFILE_KEEP_LABELS = 128, /* aggregate per set of labels of another tool */
 };
 
 struct profile {
@@ -273,6 +277,19 @@ static inline struct profile_detail profile_detail(const struct profile *p,
 		       sizeof(struct perf_branch);
 	return d;
 }
+
+/* A label of another tool's sample: a text, or a number with a unit. */
+struct profile_label {
+	const char *key, *text, *unit; /* NUL-terminated; text is NULL for a number */
+	int64_t number;
+};
+
+/* Appends a label to a set, whose bytes become the string of profile_sample.labels. */
+void profile_label_add(struct text *set, const struct profile_label *l);
+/* Reads the label at *at of a sample, and moves on; *at is 0 for the first. False: there are no
+ * more. */
+bool profile_label(const struct profile *p, const struct profile_sample *s, size_t *at,
+		   struct profile_label *ret);
 
 /* Do the outermost frames of this stack come from another sample (FRAME_STITCHED)? */
 bool profile_is_stitched(const struct profile *p, uint32_t node);

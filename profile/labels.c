@@ -1,0 +1,55 @@
+/* labels.c - labels that other tools gave to samples: one string for a set.
+ *
+ * Each is its key, a NUL, 't' and its text, or 'n', its number in decimal, a NUL and its unit, and
+ * a NUL. */
+#include "profile/profile.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+void profile_label_add(struct text *set, const struct profile_label *l)
+{
+	char number[32];
+
+	text_add(set, l->key, strlen(l->key) + 1);
+	if (l->text) {
+		text_char(set, 't');
+		text_add(set, l->text, strlen(l->text) + 1);
+		return;
+	}
+	text_char(set, 'n');
+	snprintf(number, sizeof number, "%" PRId64, l->number);
+	text_add(set, number, strlen(number) + 1);
+	text_add(set, l->unit, strlen(l->unit) + 1);
+}
+
+/* The next string of the set; NULL: the set ends inside of it. */
+static const char *next(const char *s, size_t n, size_t *at)
+{
+	const char *start = s + *at, *end = *at < n ? memchr(start, '\0', n - *at) : NULL;
+
+	if (!end)
+		return NULL;
+	*at = (size_t)(end - s) + 1;
+	return start;
+}
+
+bool profile_label(const struct profile *p, const struct profile_sample *s, size_t *at,
+		   struct profile_label *ret)
+{
+	const char *set = strtab_get(&p->strings, s->labels), *value;
+	size_t n = s->labels ? strtab_len(&p->strings, s->labels) : 0;
+
+	*ret = (struct profile_label){.unit = ""};
+	ret->key = next(set, n, at);
+	value = ret->key ? next(set, n, at) : NULL;
+	if (!value || !*value)
+		return false;
+	if (*value == 't') {
+		ret->text = value + 1;
+		return true;
+	}
+	ret->number = strtoll(value + 1, NULL, 10);
+	ret->unit = next(set, n, at);
+	return ret->unit != NULL;
+}
