@@ -101,7 +101,7 @@ $(COMMANDS:%=$(BIN)/%): $(BIN)/%: $(BUILD)/cmd/%.o $(CMD_LIB) $(ALL_LIBS)
 static-capture: $(BUILD)/static/capture
 $(BUILD)/static/capture: $(BUILD)/cmd/capture.o $(CMD_LIB) $(ALL_LIBS)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(UNSPOOL_CFLAGS) $(LDFLAGS) -static-pie -o $@ $< $(CMD_LIB) $(ALL_LIBS) -Wl,--build-id -lzstd -llzma -lz -liberty -lm -pthread
+	$(Q)$(CC) $(UNSPOOL_CFLAGS) $(LDFLAGS) $(INSTALL_STRIP) -static-pie -o $@ $< $(CMD_LIB) $(ALL_LIBS) -Wl,--build-id -lzstd -llzma -lz -liberty -lm -pthread
 .PHONY: static-capture
 
 # Unit tests: tests/STAGE/test_X.c, linked with the archives up to STAGE only.

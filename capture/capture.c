@@ -319,7 +319,7 @@ static int drain_round(struct recording *r, uint64_t now, struct err *err)
  * one round. Where it was not of threads, the next ones are read when poll() times out. */
 static int wait_and_drain(struct recording *r, struct err *err)
 {
-	uint64_t threads = r->drain.threads, others = r->drain.sideband_records;
+	uint64_t threads = r->drain.touch.threads, others = r->drain.sideband_records;
 	bool woken = wait_for_records(r) && r->drain.touches;
 	int rc;
 
@@ -327,7 +327,7 @@ static int wait_and_drain(struct recording *r, struct err *err)
 		poll(NULL, 0, THREAD_MS);
 	rc = drain_round(r, clock_ns(CLOCK_MONOTONIC), err);
 	r->skips_sideband =
-		woken && r->drain.threads == threads && r->drain.sideband_records != others;
+		woken && r->drain.touch.threads == threads && r->drain.sideband_records != others;
 	return rc;
 }
 

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "base/buf.h"
+#include "capture/mmap2.h"
 #include "reader/format.h"
 
 /* Room in the ring is returned to the kernel after this many bytes, not only when the ring is
@@ -90,72 +91,13 @@ static int take_sample(struct drain *d, const uint8_t *rec, size_t n)
  * separates a copy that broke off from a stack that is damaged. Heaps and thread stacks are most of
  * the rest.
  */
-static bool is_useless_map(const struct perf_event_header *h, const uint8_t *rec, size_t n)
+static bool is_useless_map(const uint8_t *rec, size_t n)
 {
-	struct buf b = buf_make(rec, n, 0, false);
-	static const char stack[] = "[stack]";
-	uint32_t prot;
+	struct mmap2 m;
 
-	if (h->type != PERF_RECORD_MMAP2 || !(h->misc & PERF_RECORD_MISC_MMAP_DATA))
+	if (!mmap2_parse(rec, n, &m) || !mmap2_is_data(&m) || !strcmp(m.path, "[stack]"))
 		return false;
-	buf_skip(&b, sizeof *h + 8 + 24 + 24); /* pid, tid; addr, len, pgoff; inode or build id */
-	prot = buf_u32(&b);
-	buf_skip(&b, 4);
-	if (buf_left(&b) >= sizeof stack && !memcmp(b.p, stack, sizeof stack))
-		return false;
-	return prot != PROT_READ || buf_u8(&b) != '/' || buf_u8(&b) == '/'; /* "//anon" */
-}
-
-/* perf_event.h, PERF_RECORD_MMAP2: u32 pid, tid; u64 addr, len, pgoff; 24 bytes about the file; u32
- * prot, flags; the name. */
-static void note_map(struct drain *d, const uint8_t *rec, size_t n)
-{
-	struct buf b = buf_make(rec, n, 0, false);
-	static const char no_file[] = "//anon";
-	struct touch_map m = {0};
-	uint32_t prot;
-
-	buf_skip(&b, sizeof(struct perf_event_header));
-	m.pid = (pid_t)buf_u32(&b);
-	m.tid = (pid_t)buf_u32(&b);
-	m.start = buf_u64(&b);
-	m.end = m.start + buf_u64(&b);
-	buf_skip(&b, 8 + 24);
-	prot = buf_u32(&b);
-	buf_skip(&b, 4);
-	if ((prot == PROT_NONE || prot == (PROT_READ | PROT_WRITE)) &&
-	    buf_left(&b) >= sizeof no_file && !memcmp(b.p, no_file, sizeof no_file))
-		touch_note_map(&d->touch, &m, prot == PROT_NONE);
-}
-
-/* Of FORK and EXIT alike: u32 pid, ppid, tid, ptid. */
-static void note_thread(struct drain *d, const uint8_t *rec, size_t n, bool began)
-{
-	const uint64_t bytes = d->session->attrs[0].sample_stack_user;
-	struct buf b = buf_make(rec, n, 0, false);
-	pid_t pid, ppid, tid, ptid;
-
-	buf_skip(&b, sizeof(struct perf_event_header));
-	pid = (pid_t)buf_u32(&b);
-	ppid = (pid_t)buf_u32(&b);
-	tid = (pid_t)buf_u32(&b);
-	ptid = (pid_t)buf_u32(&b);
-	if (pid == tid || (began && pid != ppid))
-		return;
-	d->threads++;
-	if (began)
-		touch_thread_began(&d->touch, pid, ptid, tid, bytes);
-	else
-		touch_thread_ended(&d->touch, pid, tid, bytes);
-}
-
-/* What tells where stacks of new threads are. */
-static void note_stacks(struct drain *d, uint32_t type, const uint8_t *rec, size_t n)
-{
-	if (type == PERF_RECORD_MMAP2)
-		note_map(d, rec, n);
-	else if (type == PERF_RECORD_FORK || type == PERF_RECORD_EXIT)
-		note_thread(d, rec, n, type == PERF_RECORD_FORK);
+	return m.prot != PROT_READ || m.path[0] != '/' || m.path[1] == '/'; /* "//anon" */
 }
 
 static int take_other(struct drain *d, enum ring_kind kind, const uint8_t *rec, size_t n)
@@ -165,8 +107,8 @@ static int take_other(struct drain *d, enum ring_kind kind, const uint8_t *rec, 
 	memcpy(&h, rec, sizeof h);
 	d->sideband_records += kind == RING_SIDEBAND;
 	if (d->touches)
-		note_stacks(d, h.type, rec, n);
-	if (is_useless_map(&h, rec, n))
+		touch_note_record(&d->touch, rec, n, d->session->attrs[0].sample_stack_user);
+	if (is_useless_map(rec, n))
 		return 0;
 	if (h.type == PERF_RECORD_LOST && kind == RING_SAMPLES)
 		d->lost_reported += lost_count(rec, n);

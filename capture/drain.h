@@ -22,7 +22,6 @@ struct drain {
 	uint64_t first_event_periods; /* ... and what they stand for */
 	uint64_t foreign;	      /* samples left out because their event is unknown */
 	uint64_t forks;		      /* threads and processes that began */
-	uint64_t threads;	      /* that began or ended */
 	uint64_t sideband_records;
 	uint64_t lost_reported; /* sum of PERF_RECORD_LOST from the sample rings */
 	/* The ring to start with: if the writer has no room for all, rings take turns. */

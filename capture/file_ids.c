@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/rooted.h"
+#include "capture/mmap2.h"
 #include "reader/format.h"
 
 /* Limit on files: a recording of all processes may see any number. */
@@ -23,43 +23,17 @@ static int64_t time_ns(const struct timespec *t)
 	return t->tv_sec * (int64_t)1000000000 + t->tv_nsec;
 }
 
-/* Does the field hold a build id? The flag alone is not enough: the kernel (seen in 6.18) may set
- * it over device and inode numbers. A build id has zeros after its size and after its end. Linkers
- * make sizes of 16 and 20; an id of another size is taken for device and inode, which then match no
- * file. */
-static bool has_build_id(uint16_t misc, const uint8_t field[24])
-{
-	return misc & PERF_RECORD_MISC_MMAP_BUILD_ID && (field[0] == 16 || field[0] == 20) &&
-	       !memcmp(field + 1, "\0\0\0", 3) &&
-	       (field[0] == 20 || !memcmp(field + 20, "\0\0\0\0", 4));
-}
-
-/* perf_event.h, PERF_RECORD_MMAP2. Returns the path, or NULL if it is not code of a file, or has a
- * build id. */
+/* Returns the path, or NULL if it is not code of a file, or has a build id. */
 static const char *parse(const uint8_t *rec, size_t n, struct mapped_file *ret)
 {
-	struct perf_event_header h;
-	struct buf b = buf_make(rec, n, 0, false), field;
-	const char *path;
+	struct mmap2 m;
 
-	memcpy(&h, rec, sizeof h);
-	if (h.type != PERF_RECORD_MMAP2 || h.misc & PERF_RECORD_MISC_MMAP_DATA ||
-	    (h.misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER)
+	if (!mmap2_parse(rec, n, &m) || mmap2_is_data(&m) || m.has_build_id ||
+	    (m.misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER ||
+	    !(m.prot & PROT_EXEC) || !m.ino || m.path[0] != '/' || m.path[1] == '/')
 		return NULL;
-	buf_skip(&b, sizeof h);
-	*ret = (struct mapped_file){.pid = buf_u32(&b)};
-	buf_skip(&b, 4 + 24); /* tid; addr, len, pgoff */
-	field = buf_sub(&b, 24);
-	if (!buf_ok(&b) || has_build_id(h.misc, field.p))
-		return NULL;
-	ret->maj = buf_u32(&field);
-	ret->min = buf_u32(&field);
-	ret->ino = buf_u64(&field);
-	if (!(buf_u32(&b) & PROT_EXEC))
-		return NULL;
-	buf_skip(&b, 4); /* flags */
-	path = buf_cstr(&b);
-	return path && path[0] == '/' && path[1] != '/' && ret->ino ? path : NULL;
+	*ret = (struct mapped_file){.pid = m.pid, .maj = m.maj, .min = m.min, .ino = m.ino};
+	return m.path;
 }
 
 static int add(struct file_ids *f, struct mapped_file *m, const char *path, uint64_t key,

@@ -4,7 +4,12 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
+
+#include "base/buf.h"
+#include "capture/mmap2.h"
 
 /* Limits: on pages of one call (the largest copy, and the thread's own data above its first frame),
  * on pages of a recording, and on places that are remembered. */
@@ -210,4 +215,52 @@ void touch_thread_ended(struct touch *t, pid_t pid, pid_t tid, uint64_t bytes)
 	m->tid = 0;
 	m->freed = ++t->n_freed;
 	touch_top(t, m, bytes);
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+static void note_map(struct touch *t, const struct mmap2 *m)
+{
+	const struct touch_map map = {
+		.start = m->start,
+		.end = m->start + m->bytes,
+		.pid = (pid_t)m->pid,
+		.tid = (pid_t)m->tid,
+	};
+
+	if ((m->prot == PROT_NONE || m->prot == (PROT_READ | PROT_WRITE)) &&
+	    !strcmp(m->path, "//anon"))
+		touch_note_map(t, &map, m->prot == PROT_NONE);
+}
+
+/* Of FORK and EXIT alike: u32 pid, ppid, tid, ptid. */
+static void note_thread(struct touch *t, const uint8_t *rec, size_t n, bool began, uint64_t bytes)
+{
+	struct buf b = buf_make(rec, n, 0, false);
+	pid_t pid, ppid, tid, ptid;
+
+	buf_skip(&b, sizeof(struct perf_event_header));
+	pid = (pid_t)buf_u32(&b);
+	ppid = (pid_t)buf_u32(&b);
+	tid = (pid_t)buf_u32(&b);
+	ptid = (pid_t)buf_u32(&b);
+	if (pid == tid || (began && pid != ppid))
+		return;
+	t->threads++;
+	if (began)
+		touch_thread_began(t, pid, ptid, tid, bytes);
+	else
+		touch_thread_ended(t, pid, tid, bytes);
+}
+
+void touch_note_record(struct touch *t, const uint8_t *rec, size_t n, uint64_t stack_bytes)
+{
+	struct perf_event_header h;
+	struct mmap2 m;
+
+	memcpy(&h, rec, sizeof h);
+	if (h.type == PERF_RECORD_FORK || h.type == PERF_RECORD_EXIT)
+		note_thread(t, rec, n, h.type == PERF_RECORD_FORK, stack_bytes);
+	else if (mmap2_parse(rec, n, &m))
+		note_map(t, &m);
 }

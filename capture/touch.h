@@ -39,6 +39,7 @@ struct touch {
 	uint64_t n_stacks, n_freed;
 	pid_t sure[TOUCH_SURE]; /* threads whose stack a sample has shown, or that have ended */
 	uint64_t pages;		/* pages read */
+	uint64_t threads;	/* that began or ended */
 	pid_t pid;		/* the process whose memory is open */
 	int fd;
 };
@@ -49,6 +50,9 @@ void touch_done(struct touch *t);
  * touches the pages from there on. Each page is touched once, and their number is limited; pages
  * that cannot be read are left. */
 void touch_stack(struct touch *t, pid_t pid, pid_t tid, uint64_t at, uint64_t bytes);
+/* Takes a record of the kernel about maps or threads, by the functions below; ignores others.
+ * stack_bytes: of copies of stacks. */
+void touch_note_record(struct touch *t, const uint8_t *rec, size_t n, uint64_t stack_bytes);
 /* `tid` has mapped memory without a file, readable and writable, or inaccessible (is_reserved).
  * m->start is its start, m->end the end of the kernel's mapping, which may include older ones. */
 void touch_note_map(struct touch *t, const struct touch_map *m, bool is_reserved);

@@ -35,5 +35,5 @@ check load "(base|load)/$any|profile/fill.h|$(pub reader modules functions symbo
 check report "(base|report)/$any|$(pub reader modules functions symbolize unwind stitch profile load)"
 check regress "(base|regress)/$any|$(pub reader modules functions demangle unwind profile output)"
 check probe "(base|probe)/$any|$(pub reader modules functions demangle)"
-check capture "(base|capture)/$any|reader/format.h|$(pub reader modules probe)"
+check capture "(base|capture)/$any|reader/format.h|$(pub reader modules functions dwarf demangle probe)"
 exit $status

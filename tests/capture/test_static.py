@@ -20,6 +20,8 @@ env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
 subprocess.run(["make", "-s", "-C", TOP, f"CC={CC}", "static-capture"], check=True, stdout=subprocess.DEVNULL, env=env)
 shutil.copy(f"{BUILD}/static/capture", "capture")
 tap.check("NEEDED" not in run(["readelf", "-d", "capture"]).stdout, "one file without libraries")
+size = os.path.getsize("capture")
+tap.check(size <= 3 << 20, "of at most 3 MB, to be copied to other machines", size)
 
 os.makedirs("root/proc")
 shutil.move("capture", "root/capture")
