@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -16,6 +15,7 @@
 #include "capture/child.h"
 #include "capture/drain.h"
 #include "capture/perfdata.h"
+#include "capture/priority.h"
 #include "capture/session.h"
 #include "capture/record_writer.h"
 #include "capture/synth.h"
@@ -25,15 +25,14 @@
 #define QUEUE_BYTES    ((size_t)64 << 20)
 #define RESERVE_BYTES \
 	((size_t)4 << 10) /* room for the end of the file, in addition to the feature sections */
-#define ROUND_BYTES	((size_t)512 << 10) /* a round is closed when it has this many bytes ... */
-#define ROUND_NS	1000000000ull	    /* ... or is this old */
-#define POLL_MS		100
-#define PROGRESS_NS	1000000000ull
-#define POLL_TOUCH_MS	20 /* missing stack pages cut all samples until they are touched */
-#define THREAD_MS	1  /* between the records that a thread's start makes */
-#define POLL_BEHIND_MS	5  /* the writer is behind, so not all rings were emptied */
-#define READER_PRIORITY 10
-#define CHILD_STOP_MS	2000
+#define ROUND_BYTES    ((size_t)512 << 10) /* a round is closed when it has this many bytes ... */
+#define ROUND_NS       1000000000ull	   /* ... or is this old */
+#define POLL_MS	       100
+#define PROGRESS_NS    1000000000ull
+#define POLL_TOUCH_MS  20 /* missing stack pages cut all samples until they are touched */
+#define THREAD_MS      1  /* between the records that a thread's start makes */
+#define POLL_BEHIND_MS 5  /* the writer is behind, so not all rings were emptied */
+#define CHILD_STOP_MS  2000
 
 struct recording {
 	const struct capture_options *opt;
@@ -348,29 +347,15 @@ static bool is_over(struct recording *r, uint64_t now)
 	       (!r->n_polled && !r->child.pid) || record_writer_error(r->drain.writer);
 }
 
-/* Takes a real-time priority if that is permitted. The reader must run as soon as a ring fills: at
- * rates where a fair share of a CPU loses samples, this loses none. */
-static void become_prompt(void)
-{
-	struct sched_param p = {.sched_priority = READER_PRIORITY};
-
-	(void)sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &p);
-}
-
-static void become_normal(void)
-{
-	struct sched_param p = {0};
-
-	(void)sched_setscheduler(0, SCHED_OTHER, &p);
-}
-
 static int begin(struct recording *r, struct err *err)
 {
 	const struct capture_options *o = r->opt;
 	uint64_t now;
 	int rc = 0;
 
-	become_prompt();
+	/* The reader must run as soon as a ring fills: at rates where a fair share of a CPU loses
+	 * samples, this loses none. */
+	priority_raise();
 	now = clock_ns(CLOCK_MONOTONIC);
 	if (o->delay_ms)
 		r->enable_ns = now + o->delay_ms * 1000000ull;
@@ -609,7 +594,7 @@ int capture_run(const struct capture_options *opt, volatile int *stop, struct ca
 		rc = loop(r, err);
 		if (drain_rest(r, rc ? &later : err) && !rc)
 			rc = -(int)err->code;
-		become_normal();
+		priority_normal();
 		rc = finish_file(r, rc, err);
 		note_no_hit(r);
 		if (r->child.pid)

@@ -50,6 +50,7 @@ struct capture_options {
 	const char *output;   /* path; an existing file is renamed to PATH.old */
 	unsigned delay_ms;    /* -D */
 	double duration_s;    /* --duration; 0: until the command ends or a signal comes */
+	unsigned every_ms;    /* capture_stacks(): again and again; 0: once */
 	size_t ring_bytes;    /* -m per CPU; 0: chosen */
 	bool no_touch;	      /* stack pages that are missing stay missing */
 	bool no_compress, no_inherit;
@@ -85,6 +86,13 @@ struct capture_result {
  * single-threaded. */
 int capture_run(const struct capture_options *opt, volatile int *stop, struct capture_result *ret,
 		struct err *err);
+
+/* Records what each thread of the processes does at this moment, whether it runs or waits: pids,
+ * tids or system_wide say which; of the others only stack_bytes, output, no_compress, every_ms and
+ * duration_s mean something. A thread does not run while its registers and stack are copied, well
+ * below a millisecond; ret->notes says if it was more. Returns as capture_run(). */
+int capture_stacks(const struct capture_options *opt, volatile int *stop,
+		   struct capture_result *ret, struct err *err);
 
 /* Says, a line each, what can be recorded and is like `what`: events ("*faults"), tracepoints
  * ("sched:*"; one that is named whole with its fields), functions ("uprobe:./prog:*"). NULL: all

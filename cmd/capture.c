@@ -37,7 +37,7 @@ struct pid_vec {
 struct args {
 	struct capture_options opt;
 	struct pid_vec pids, tids;
-	bool quiet, verbose, check, list, show_help, show_version;
+	bool quiet, verbose, check, list, stacks, show_help, show_version;
 };
 
 /* ---- values of options ------------------------------------------------------------------- */
@@ -177,6 +177,11 @@ static const struct option_row options[] = {
 	 SETS_NUMBER(opt.delay_ms, INT32_MAX)},
 	{0, "duration", NULL, "SEC", "end after SEC seconds",
 	 SETS_BY(opt.duration_s, double, set_duration)},
+	{0, "stacks", NULL, NULL,
+	 "what each thread of -p or -a does now, also those that wait: one sample each",
+	 SETS_FLAG(stacks)},
+	{0, "every", NULL, "MS", "the same every MS milliseconds: a profile by the wall clock",
+	 SETS_NUMBER(opt.every_ms, INT32_MAX)},
 	HEADING("what goes into a sample"),
 	{0, "call-graph", NULL, "HOW",
 	 "dwarf[,BYTES]: registers and BYTES of stack, unwound later\n"
@@ -259,7 +264,8 @@ static const struct option_row options[] = {
 	{0, "max-size", NULL, "SIZE", NULL,
 	 REFUSED("--duration SEC ends a recording; `ulimit -f` bounds a file")},
 	{0, "off-cpu", NULL, NULL, NULL,
-	 REFUSED("-e sched:sched_switch samples what gives up a processor, and where")},
+	 REFUSED("--every MS -p PID is a profile by the wall clock, with what waits; "
+		 "-e sched:sched_switch samples what gives up a processor")},
 	{0, "overwrite", NULL, NULL, NULL,
 	 REFUSED("all that is sampled is kept; --duration SEC ends it")},
 	{0, "switch-output", NULL, "[=HOW]", NULL,
@@ -323,6 +329,10 @@ static int parse_args(struct args *a, int argc, char **argv, struct err *err)
 	some = o->n_pids || o->n_tids || o->cgroup;
 	if (o->cpus && !some) /* as perf record does */
 		o->system_wide = true;
+	a->stacks |= o->every_ms != 0;
+	if (a->stacks && o->command)
+		return err_set(err, ERR_USAGE, NULL,
+			       "--stacks shows processes that run already: -p PID, or -a");
 	if (!a->check && !a->list && !o->system_wide && !some && !o->command)
 		return err_set(err, ERR_USAGE, NULL,
 			       "nothing to record: give a command, -p PID, or -a; see --help");
@@ -432,7 +442,7 @@ static int record(struct args *a)
 		fprintf(stderr, "capture: recording; ^C ends it\n");
 	if (shows)
 		a->opt.progress = show_progress;
-	rc = capture_run(&a->opt, &stop_signal, &result, &err);
+	rc = (a->stacks ? capture_stacks : capture_run)(&a->opt, &stop_signal, &result, &err);
 	if (shows)
 		fprintf(stderr, "\r\033[K");
 	if (rc)

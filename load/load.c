@@ -1,5 +1,6 @@
 /* load.c - one input, of any kind. */
 #include <inttypes.h>
+#include <linux/perf_event.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,6 +73,18 @@ static void add_input_names(struct err *err)
 }
 
 /* Explains why there is nothing to write: checks the possible reasons in their order. */
+/* Events that happen while a program runs miss nothing but time; others need not happen at all. */
+static const char *why_no_samples(const struct loaded *l)
+{
+	for (size_t i = 0; i < l->profile->events.n; i++)
+		if (l->profile->events.v[i].attr.type == PERF_TYPE_HARDWARE ||
+		    profile_event_is_clock(&l->profile->events.v[i]))
+			return "; what was recorded ended too soon, or only waited: raise -F; "
+			       "`capture --stacks -p PID` shows where threads wait";
+	return "; the event did not happen in what was recorded: `capture --list` says what can "
+	       "be recorded, `capture --stacks -p PID` shows where threads wait";
+}
+
 static int no_samples(const struct loaded *l, const struct load_options *opt, struct err *err)
 {
 	const struct perf_file_stats *s = perf_file_stats(l->file);
@@ -86,10 +99,7 @@ static int no_samples(const struct loaded *l, const struct load_options *opt, st
 		       "no samples (%" PRIu64 " records read, %" PRIu64
 		       " samples skipped as damaged)%s",
 		       s->records, s->skipped_samples,
-		       s->damaged || s->skipped_samples
-			       ? ""
-			       : "; what was recorded ended too soon, or only waited: raise -F, or "
-				 "record the waiting with -e sched:sched_switch");
+		       s->damaged || s->skipped_samples ? "" : why_no_samples(l));
 }
 
 /* Keeps what the reader says of the file. */

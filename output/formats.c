@@ -13,7 +13,8 @@
 	X(pprof)      \
 	X(top)        \
 	X(speedscope) \
-	X(jsonl)
+	X(jsonl)      \
+	X(stacks)
 
 #define X(name) extern const struct output_format format_##name;
 FORMATS(X)

@@ -45,7 +45,7 @@ class Zstd:
 
 
 def cstr(data):
-    return data[:data.index(0)].decode()
+    return data[:data.index(0)].decode(errors="replace")
 
 
 class PerfData:

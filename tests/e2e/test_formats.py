@@ -29,6 +29,7 @@ CONSUMERS = {
     "pprof": ("tests/output/test_pprof.py", "pprof"),
     "top": ("tests/output/test_recording.py", "report"),
     "speedscope": ("tests/output/test_json_formats.py", "speedscope"),
+    "stacks": ("tests/capture/test_stacks.py", "eu-stack"),
     "jsonl": ("tests/output/test_json_formats.py", "jsonl"),
 }
 INPUTS = "tests/input"

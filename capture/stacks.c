@@ -1,0 +1,448 @@
+/* stacks.c - a recording of what all threads of some processes do now, whether they run or wait.
+ *
+ * It has the form of other recordings: one sample for each thread, with its registers, a copy of
+ * its stack and its kernel frames. Nothing of it comes from perf_event_open, so it needs no rights
+ * but those to trace the processes. */
+#include <dirent.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "capture/attr.h"
+#include "capture/capture.h"
+#include "capture/perfdata.h"
+#include "capture/priority.h"
+#include "capture/record_writer.h"
+#include "capture/session.h"
+#include "capture/synth.h"
+#include "capture/targets.h"
+#include "capture/thread_state.h"
+
+#define COMPRESS_LEVEL 1
+#define QUEUE_BYTES    ((size_t)64 << 20)
+#define BATCH_BYTES    ((size_t)64 << 20)
+#define SAMPLE_ID      1
+#define HALT_NOTE_NS   1000000
+
+struct stacks {
+	const struct capture_options *opt;
+	struct capture_result *result;
+	volatile int *stop;
+	struct perf_event_attr attr;
+	struct perfdata file;
+	struct perfdata_event event;
+	struct perfdata_facts facts;
+	struct record_writer *writer;
+	struct thread_state thread;
+	struct kernel_names kernel;
+	/* Records of a round. Where a kernel address belongs stands the number of the function, and
+	 * the offset in it, 32 bits each. */
+	struct bytes batch;
+	VEC(size_t) kernel_at;
+	VEC(size_t) record_at;
+	struct tid_list processes;
+	uint64_t longest_halt_ns, ids[1];
+	size_t n_refused;
+	int refused_errno;
+	pid_t refused_pid;
+};
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec ts = {0};
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* ---- one sample ----------------------------------------------------------------------------- */
+
+static void put_kernel_chain(struct stacks *s, struct bytes *b)
+{
+	const struct thread_state *t = &s->thread;
+
+	bytes_u64(b, t->n_kernel ? t->n_kernel + 1 : 0);
+	if (t->n_kernel)
+		bytes_u64(b, PERF_CONTEXT_KERNEL);
+	for (size_t i = 0; i < t->n_kernel; i++) {
+		const struct kernel_frame *f = &t->kernel[i];
+		size_t number = kernel_names_add(&s->kernel, f->name, f->size);
+
+		if (vec_push(&s->kernel_at, b->vec.n) || number > UINT32_MAX)
+			b->failed = true;
+		bytes_u64(b, (uint64_t)number << 32 | (uint32_t)f->offset);
+	}
+}
+
+/* In the order of enum perf_event_sample_format, as perf_event_open(2) lists it. */
+static void put_sample(struct stacks *s, pid_t pid, pid_t tid)
+{
+	struct thread_state *t = &s->thread;
+	struct bytes *b = &s->batch;
+	const size_t at = b->vec.n, padded = t->n_stack & ~(size_t)7;
+	struct perf_event_header h = {.type = PERF_RECORD_SAMPLE};
+
+	h.misc = t->n_kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
+	if (vec_push(&s->record_at, at))
+		b->failed = true;
+	bytes_put(b, &h, sizeof h);
+	bytes_u64(b, SAMPLE_ID);
+	bytes_u64(b, t->ip);
+	bytes_u32(b, (uint32_t)pid);
+	bytes_u32(b, (uint32_t)tid);
+	bytes_u64(b, t->time_ns);
+	bytes_u32(b, (uint32_t)t->cpu);
+	bytes_u32(b, 0);
+	bytes_u64(b, s->attr.sample_period);
+	put_kernel_chain(s, b);
+	bytes_u64(b, t->abi);
+	if (t->abi != PERF_SAMPLE_REGS_ABI_NONE)
+		bytes_put(b, t->regs, t->n_regs * sizeof *t->regs);
+	/* One word of zeros behind what is valid says that the stack ended there. */
+	bytes_u64(b, padded + (t->stack_full || !padded ? 0 : 8));
+	bytes_put(b, t->stack, padded);
+	if (padded && !t->stack_full)
+		bytes_u64(b, 0);
+	if (padded)
+		bytes_u64(b, padded);
+	if (b->failed)
+		return;
+	h.size = (uint16_t)(b->vec.n - at);
+	memcpy(b->vec.v + at, &h, sizeof h);
+}
+
+/* Writes the batch, now with the addresses of the kernel's functions. */
+static int flush(struct stacks *s, struct err *err)
+{
+	kernel_names_look(&s->kernel);
+	for (size_t i = 0; i < s->kernel_at.n; i++) {
+		uint64_t slot, address;
+
+		memcpy(&slot, s->batch.vec.v + s->kernel_at.v[i], sizeof slot);
+		address = kernel_names_address(&s->kernel, (size_t)(slot >> 32));
+		address = address ? address + (uint32_t)slot : 0;
+		memcpy(s->batch.vec.v + s->kernel_at.v[i], &address, sizeof address);
+	}
+	for (size_t i = 0; i < s->record_at.n && !s->batch.failed; i++) {
+		struct perf_event_header h;
+
+		memcpy(&h, s->batch.vec.v + s->record_at.v[i], sizeof h);
+		if (record_writer_append(s->writer, s->batch.vec.v + s->record_at.v[i], h.size))
+			s->batch.failed = true;
+	}
+	s->kernel_at.n = s->record_at.n = s->batch.vec.n = 0;
+	return s->batch.failed || record_writer_end_round(s->writer) ? err_nomem(err) : 0;
+}
+
+/* ---- all of them ---------------------------------------------------------------------------- */
+
+static void count(struct stacks *s)
+{
+	const struct thread_state *t = &s->thread;
+
+	s->result->samples++;
+	s->result->user_stacks += t->abi != PERF_SAMPLE_REGS_ABI_NONE;
+	s->result->truncated_stacks += t->stack_full;
+	if (t->halted_ns > s->longest_halt_ns)
+		s->longest_halt_ns = t->halted_ns;
+	if (!s->facts.first_sample_ns)
+		s->facts.first_sample_ns = t->time_ns;
+	s->facts.last_sample_ns = t->time_ns;
+}
+
+static int take_thread(struct stacks *s, pid_t pid, pid_t tid, struct err *err)
+{
+	int rc = thread_state_read(pid, tid, &s->thread);
+
+	if (rc < 0) {
+		s->n_refused++;
+		s->refused_errno = -rc;
+		s->refused_pid = pid;
+	}
+	if (rc <= 0)
+		return 0;
+	put_sample(s, pid, tid);
+	count(s);
+	return s->batch.vec.n < BATCH_BYTES && !s->batch.failed ? 0 : flush(s, err);
+}
+
+static bool is_named(const struct stacks *s, pid_t tid)
+{
+	for (size_t i = 0; i < s->opt->n_tids; i++)
+		if (s->opt->tids[i] == tid)
+			return true;
+	return !s->opt->n_tids;
+}
+
+static int take_process(struct stacks *s, pid_t pid, size_t *n, struct err *err)
+{
+	struct tid_list tids = {0};
+	int rc = tid_list_scan(&tids, pid, err);
+
+	for (size_t i = 0; i < tids.tids.n && rc >= 0; i++) {
+		if (tids.tids.v[i] == getpid() || !is_named(s, tids.tids.v[i]))
+			continue;
+		rc = take_thread(s, pid, tids.tids.v[i], err);
+		++*n;
+	}
+	tid_list_done(&tids);
+	return rc < 0 ? rc : 0;
+}
+
+/* Returns how many threads there were, or negative. */
+static ssize_t take_all(struct stacks *s, struct err *err)
+{
+	size_t n = 0;
+	int rc = 0;
+
+	priority_raise(); /* a thread is halted as long as this one waits for a processor */
+	for (size_t i = 0; i < s->processes.tids.n && !rc; i++)
+		rc = take_process(s, s->processes.tids.v[i], &n, err);
+	priority_normal();
+	if (!rc)
+		rc = flush(s, err);
+	return rc ? rc : (ssize_t)n;
+}
+
+/* -a: all that have memory of their own; the kernel's threads have none. */
+static int choose_all(struct stacks *s, struct err *err)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *d;
+	int rc = 0;
+
+	while (proc && rc >= 0 && (d = readdir(proc))) {
+		char path[64], byte;
+		pid_t pid = (pid_t)atoi(d->d_name);
+		FILE *f;
+
+		snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+		f = pid > 0 && pid != getpid() ? fopen(path, "re") : NULL;
+		if (f && fread(&byte, 1, 1, f) == 1)
+			rc = tid_list_add(&s->processes, pid, err);
+		if (f)
+			fclose(f);
+	}
+	if (proc)
+		closedir(proc);
+	return rc < 0 ? rc : 0;
+}
+
+static int choose(struct stacks *s, struct err *err)
+{
+	const struct capture_options *o = s->opt;
+	int rc = 0;
+
+	if (!o->n_pids && !o->n_tids && !o->system_wide)
+		return err_set(err, ERR_USAGE, NULL, "--stacks: of which processes? -p PID, or -a");
+	if (o->system_wide)
+		return choose_all(s, err);
+	for (size_t i = 0; i < o->n_pids + o->n_tids && rc >= 0; i++) {
+		pid_t tid = i < o->n_pids ? o->pids[i] : o->tids[i - o->n_pids];
+		pid_t pid = tid_process(tid);
+
+		if (!pid)
+			return err_set(err, ERR_NOT_FOUND, NULL, "%d: no such process", (int)tid);
+		rc = tid_list_add(&s->processes, pid, err);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+/* ---- the file ------------------------------------------------------------------------------- */
+
+/* Of a clock each sample stands for the time between two rounds; else for one thread. */
+static void fill_attr(struct stacks *s)
+{
+	struct perf_event_attr *a = &s->attr;
+
+	a->size = ATTR_SIZE;
+	a->type = PERF_TYPE_SOFTWARE;
+	a->config = s->opt->every_ms ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_SW_DUMMY;
+	a->sample_period = s->opt->every_ms ? s->opt->every_ms * 1000000ull : 1;
+	a->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+			 PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |
+			 PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+	a->read_format = PERF_FORMAT_ID;
+	a->sample_id_all = 1;
+	a->exclude_callchain_user = 1;
+	a->sample_regs_user = attr_user_regs();
+	a->sample_stack_user = (uint32_t)s->thread.room;
+	a->use_clockid = 1;
+	a->clockid = ATTR_CLOCK;
+}
+
+static int emit(void *arg, const void *rec, size_t n)
+{
+	struct stacks *s = arg;
+
+	s->result->other_records++;
+	return record_writer_append(s->writer, rec, n) ? -ERR_NOMEM : 0;
+}
+
+static int synthesize(struct stacks *s, struct err *err)
+{
+	struct synth y = {.proc = "/proc",
+			  .sys = "/sys",
+			  .modules = "/lib/modules",
+			  .emit = emit,
+			  .arg = s,
+			  .with_data = true};
+	bool hidden;
+	int rc = synth_kernel(&y, &hidden);
+
+	if (!rc)
+		rc = synth_modules(&y);
+	for (size_t i = 0; i < s->processes.tids.n && !rc; i++)
+		rc = synth_process(&y, s->processes.tids.v[i]);
+	synth_done(&y);
+	return rc ? err_nomem(err) : 0;
+}
+
+static int begin_file(struct stacks *s, struct err *err)
+{
+	struct record_writer_options w = {.queue_bytes = QUEUE_BYTES};
+	int rc;
+
+	s->ids[0] = SAMPLE_ID;
+	s->event = (struct perfdata_event){
+		.name = s->opt->every_ms ? "wall-clock" : "stacks",
+		.attr = &s->attr,
+		.ids = s->ids,
+		.n_ids = 1,
+	};
+	s->facts.events = &s->event;
+	s->facts.n_events = 1;
+	s->facts.argv = s->opt->recorder_argv;
+	s->facts.argc = s->opt->recorder_argc;
+	s->facts.has_clock = true;
+	s->facts.clock_wall_ns = clock_ns(CLOCK_REALTIME);
+	s->facts.clock_ns = clock_ns(ATTR_CLOCK);
+	s->facts.compress_level = s->opt->no_compress ? 0 : COMPRESS_LEVEL;
+	rc = perfdata_create(&s->file, s->opt->output, err);
+	if (rc)
+		return rc;
+	rc = perfdata_begin(&s->file, &s->facts, err);
+	w.fd = s->file.fd;
+	w.data_off = s->file.data_off;
+	w.data_bytes = s->file.data_bytes;
+	w.size_field_off = s->file.size_field_off;
+	w.level = s->facts.compress_level;
+	if (!rc)
+		rc = record_writer_start(&s->writer, &w, err);
+	if (rc)
+		perfdata_discard(&s->file);
+	return rc;
+}
+
+static int end_file(struct stacks *s, int rc, struct err *err)
+{
+	struct record_writer_totals totals = {0};
+	struct stat st;
+	struct err later;
+	int werr = record_writer_finish(s->writer, &totals);
+
+	if (werr && !rc)
+		rc = err_errno(err, werr, s->file.path, "write (what was written before is kept)");
+	s->facts.raw_bytes = s->result->raw_bytes = totals.raw_bytes;
+	s->facts.data_bytes = totals.data_bytes;
+	werr = perfdata_finish(&s->file, &s->facts, &later);
+	if (!fstat(s->file.fd, &st))
+		s->result->bytes_written = (uint64_t)st.st_size;
+	if (!werr)
+		werr = perfdata_close(&s->file, &later);
+	else
+		perfdata_close(&s->file, NULL);
+	if (werr && !rc) {
+		rc = werr;
+		*err = later;
+	}
+	return rc;
+}
+
+/* ---- rounds --------------------------------------------------------------------------------- */
+
+static int rounds(struct stacks *s, struct err *err)
+{
+	const uint64_t begin = clock_ns(CLOCK_MONOTONIC), step = s->opt->every_ms * 1000000ull;
+	const uint64_t end = begin + (uint64_t)(s->opt->duration_s * 1e9);
+	ssize_t n = take_all(s, err);
+
+	for (uint64_t next = begin + step; n > 0 && step && !*s->stop; next += step) {
+		uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+		if (end > begin && next >= end)
+			break;
+		if (next > now)
+			poll(NULL, 0, (int)((next - now) / 1000000));
+		if (!*s->stop)
+			n = take_all(s, err);
+	}
+	s->result->interrupted = *s->stop;
+	return n < 0 ? (int)n : 0;
+}
+
+static void note_trouble(struct stacks *s)
+{
+	if (s->longest_halt_ns > HALT_NOTE_NS)
+		capture_note(s->result, "a thread was halted for %.1f ms",
+			     (double)s->longest_halt_ns / 1e6);
+	if (s->n_refused)
+		capture_note(
+			s->result,
+			"%zu threads could not be read, of process %d for one: %s; run capture "
+			"as root, and not while a debugger or strace is attached",
+			s->n_refused, (int)s->refused_pid, strerror(s->refused_errno));
+}
+
+static void release(struct stacks *s)
+{
+	free(s->thread.stack);
+	bytes_done(&s->batch);
+	vec_done(&s->kernel_at);
+	vec_done(&s->record_at);
+	kernel_names_done(&s->kernel);
+	tid_list_done(&s->processes);
+	free(s);
+}
+
+int capture_stacks(const struct capture_options *opt, volatile int *stop,
+		   struct capture_result *ret, struct err *err)
+{
+	struct stacks *s = calloc(1, sizeof *s);
+	int rc;
+
+	*ret = (struct capture_result){0};
+	if (!s)
+		return err_nomem(err);
+	s->opt = opt;
+	s->stop = stop;
+	s->result = ret;
+	s->thread.room = opt->stack_bytes ? opt->stack_bytes : CAPTURE_STACK_BYTES;
+	s->thread.stack = malloc(s->thread.room);
+	fill_attr(s);
+	rc = !s->thread.stack ? err_nomem(err) : choose(s, err);
+	if (!rc && !attr_user_regs())
+		rc = err_set(err, ERR_UNSUPPORTED, NULL,
+			     "--stacks: the registers of this CPU are not known");
+	if (!rc)
+		rc = begin_file(s, err);
+	if (!rc) {
+		snprintf(ret->event, sizeof ret->event, "%s", s->event.name);
+		ret->n_events = 1;
+		ret->ring_bytes = 1; /* there is a file */
+		ret->stack_bytes = s->attr.sample_stack_user;
+		rc = synthesize(s, err);
+		if (!rc)
+			rc = rounds(s, err);
+		rc = end_file(s, rc, err);
+		note_trouble(s);
+	}
+	release(s);
+	return rc;
+}

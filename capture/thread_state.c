@@ -1,0 +1,165 @@
+/* thread_state.c - reads one thread of another process.
+ *
+ * Sources: ptrace(2); proc(5) for /proc/PID/task/TID/stat and stack; asm/perf_regs.h for the order
+ * of registers, asm/ptrace.h (struct user_regs_struct) for those of NT_PRSTATUS. */
+#include <elf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "capture/thread_state.h"
+#include "capture/sysfile.h"
+
+#define STACK_TEXT_MAX 8192
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts = {0};
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* State and processor: fields 3 and 39, behind the name, which may have any character. */
+static bool read_stat(pid_t pid, pid_t tid, struct thread_state *t)
+{
+	char path[64], text[1024], *at;
+
+	snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)pid, (int)tid);
+	if (sysfile_read(path, text, sizeof text) <= 0)
+		return false;
+	at = strrchr(text, ')');
+	if (!at || !at[1] || !at[2])
+		return false;
+	t->state = at[2];
+	for (int field = 3; field < 39 && at; field++)
+		at = strchr(at + 2, ' ') ? strchr(at + 2, ' ') - 1 : NULL;
+	if (!at || sscanf(at + 1, "%d", &t->cpu) != 1)
+		t->cpu = 0;
+	return true;
+}
+
+/* Lines "[<0>] futex_wait_queue+0x63/0x90", leaf first. For root only; a thread that runs has none.
+ */
+static void read_kernel_part(pid_t pid, pid_t tid, struct thread_state *t)
+{
+	char path[64], text[STACK_TEXT_MAX], *line, *next;
+
+	snprintf(path, sizeof path, "/proc/%d/task/%d/stack", (int)pid, (int)tid);
+	if (t->state == 'R' || sysfile_read(path, text, sizeof text) <= 0)
+		return;
+	for (line = text; line && *line && t->n_kernel < KERNEL_FRAMES_MAX; line = next) {
+		struct kernel_frame *f = &t->kernel[t->n_kernel];
+
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = 0;
+		if (sscanf(line, "[<%*[^>]>] %95[^+]+0x%" SCNx64 "/0x%" SCNx64, f->name, &f->offset,
+			   &f->size) == 3)
+			t->n_kernel++;
+	}
+}
+
+#if defined(__x86_64__)
+/* In the order of enum perf_event_x86_regs, without those of attr_user_regs() that it leaves out.
+ */
+static void take_regs(struct thread_state *t, const struct user_regs_struct *r)
+{
+	const uint64_t in_order[] = {r->rax, r->rbx, r->rcx,	r->rdx, r->rsi, r->rdi, r->rbp,
+				     r->rsp, r->rip, r->eflags, r->cs,	r->ss,	r->r8,	r->r9,
+				     r->r10, r->r11, r->r12,	r->r13, r->r14, r->r15};
+
+	memcpy(t->regs, in_order, sizeof in_order);
+	t->n_regs = sizeof in_order / sizeof *in_order;
+	t->ip = r->rip;
+	t->sp = r->rsp;
+}
+#elif defined(__aarch64__)
+static void take_regs(struct thread_state *t, const struct user_regs_struct *r)
+{
+	memcpy(t->regs, r->regs, 31 * sizeof *t->regs);
+	t->regs[31] = r->sp;
+	t->regs[32] = r->pc;
+	t->n_regs = 33;
+	t->ip = r->pc;
+	t->sp = r->sp;
+}
+#else
+static void take_regs(struct thread_state *t, const struct user_regs_struct *r)
+{
+	(void)r;
+	t->n_regs = 0;
+}
+#endif
+
+/* Up to the end of what is mapped, page by page where not all can be read at once. */
+static void copy_stack(pid_t tid, struct thread_state *t)
+{
+	const uint64_t page = 4096;
+
+	while (t->n_stack < t->room) {
+		uint64_t at = t->sp + t->n_stack;
+		size_t left = t->room - t->n_stack, to_page = (size_t)(page - at % page);
+		struct iovec to = {t->stack + t->n_stack, left};
+		struct iovec from = {(void *)(uintptr_t)at, left};
+		ssize_t n = process_vm_readv(tid, &to, 1, &from, 1, 0);
+
+		if (n <= 0 && left > to_page) {
+			to.iov_len = from.iov_len = to_page;
+			n = process_vm_readv(tid, &to, 1, &from, 1, 0);
+		}
+		if (n <= 0)
+			return;
+		t->n_stack += (size_t)n;
+	}
+	t->stack_full = true;
+}
+
+/* The thread is halted. Registers of 32-bit programs have another size, and are left out. */
+static void copy_user_part(pid_t tid, struct thread_state *t)
+{
+	struct user_regs_struct regs;
+	struct iovec io = {&regs, sizeof regs};
+
+	if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &io) || io.iov_len != sizeof regs)
+		return;
+	take_regs(t, &regs);
+	if (!t->n_regs)
+		return;
+	t->abi = PERF_SAMPLE_REGS_ABI_64;
+	copy_stack(tid, t);
+}
+
+int thread_state_read(pid_t pid, pid_t tid, struct thread_state *t)
+{
+	uint8_t *stack = t->stack;
+	const size_t room = t->room;
+	uint64_t begin;
+	int status;
+
+	memset(t, 0, sizeof *t);
+	t->stack = stack;
+	t->room = room;
+	if (!read_stat(pid, tid, t) || t->state == 'Z' || t->state == 'X')
+		return 0;
+	read_kernel_part(pid, tid, t);
+	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL))
+		return errno == ESRCH ? 0 : -errno;
+	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) || waitpid(tid, &status, __WALL) != tid)
+		return errno == ESRCH ? 0 : -errno;
+	if (!WIFSTOPPED(status))
+		return 0;
+	t->time_ns = begin = now_ns();
+	copy_user_part(tid, t);
+	/* A signal that came meanwhile goes on to the thread. */
+	ptrace(PTRACE_DETACH, tid, NULL, (void *)(uintptr_t)(status >> 16 ? 0 : WSTOPSIG(status)));
+	t->halted_ns = now_ns() - begin;
+	return 1;
+}

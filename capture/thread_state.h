@@ -1,0 +1,42 @@
+/* thread_state.h - private: the registers, stack and kernel part of a thread as it is now. */
+#ifndef CAPTURE_THREAD_STATE_H
+#define CAPTURE_THREAD_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "capture/kernel_names.h"
+
+enum { THREAD_REGS_MAX = 64, KERNEL_FRAMES_MAX = 64 };
+
+/* A frame as /proc/PID/task/TID/stack prints it, which hides the address. */
+struct kernel_frame {
+	char name[KERNEL_NAME_MAX];
+	uint64_t offset, size; /* of the address in the function; of the function */
+};
+
+struct thread_state {
+	uint64_t time_ns;		/* CLOCK_MONOTONIC */
+	uint64_t halted_ns;		/* how long the thread did not run for this */
+	int cpu;			/* where it ran last */
+	char state;			/* R, S, D .. */
+	uint64_t abi;			/* PERF_SAMPLE_REGS_ABI_*; NONE: it has no user part */
+	uint64_t regs[THREAD_REGS_MAX]; /* those of attr_user_regs(), lowest bit first */
+	size_t n_regs;
+	uint64_t ip, sp;
+	uint8_t *stack; /* from sp on; room for `room` bytes is the caller's */
+	size_t room, n_stack;
+	bool stack_full;			       /* there was more */
+	struct kernel_frame kernel[KERNEL_FRAMES_MAX]; /* leaf first */
+	size_t n_kernel;
+};
+
+/* Halts a thread for the moment in which its registers and stack are copied (ptrace(2),
+ * PTRACE_SEIZE and PTRACE_INTERRUPT: no signal is sent), and reads what it does in the kernel
+ * before that. Returns 1; 0 if it has ended; or a negative errno: EPERM if it may not be traced, or
+ * is traced by another program. */
+int thread_state_read(pid_t pid, pid_t tid, struct thread_state *t);
+
+#endif

@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""capture --stacks: what each thread of a process does now, running or waiting, beside eu-stack; how long a thread is halted for it;
+that it goes on as before; --every: a profile by the wall clock."""
+import os
+import re
+import signal
+import subprocess
+import time
+
+from lib import CAPTURE, RESOLVE, Tap, capture, run, until
+
+tap = Tap()
+PROGRAM = r"""
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static int ends[2];
+__attribute__((noipa)) static void deep(int n) { if (n) deep(n - 1); else pthread_mutex_lock(&mutex); __asm__ volatile(""); }
+__attribute__((noipa)) static void reader(void) { char c; if (read(ends[0], &c, 1) != 1) _exit(9); __asm__ volatile(""); }
+__attribute__((noipa)) static void burn(void) { volatile long x = 0; for (;;) x++; }
+static void *locker(void *a) { deep(5); return a; }
+static void *piper(void *a) { reader(); return a; }
+static void *burner(void *a) { burn(); return a; }
+/* The longest time that this thread was kept from running, in ns: only it knows. */
+static void *watcher(void *a)
+{
+	struct timespec b, e;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
+	(void)e;
+	for (;;)
+		sleep(1);
+	return a;
+}
+int main(int argc, char **argv)
+{
+	pthread_t t;
+	if (pipe(ends) || argc != 3)
+		return 1;
+	prctl(PR_SET_PDEATHSIG, 9);
+	pthread_mutex_lock(&mutex);
+	for (int i = atoi(argv[1]); i > 0; i--)
+		pthread_create(&t, NULL, locker, NULL);
+	pthread_create(&t, NULL, piper, NULL);
+	pthread_create(&t, NULL, watcher, NULL);
+	for (int i = atoi(argv[2]); i > 0; i--)
+		pthread_create(&t, NULL, burner, NULL);
+	for (;;) { /* lines that come in are answered */
+		int c = getchar();
+		if (c == 'q')
+			return 7;
+		if (c > ' ') {
+			putchar(c);
+			fflush(stdout);
+		}
+	}
+}
+"""
+with open("w.c", "w") as f:
+    f.write(PROGRAM)
+run(["gcc", "-O2", "-g", "-pthread", "w.c", "-o", "w"])
+
+
+def start(lockers, burners):
+    p = subprocess.Popen(["./w", str(lockers), str(burners)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    want = lockers + burners + 3
+    until(lambda: len(os.listdir(f"/proc/{p.pid}/task")) == want, "the threads")
+
+    def waits():
+        states = [open(f"/proc/{p.pid}/task/{t}/stat").read().rpartition(")")[2].split()[0] for t in os.listdir(f"/proc/{p.pid}/task")]
+        return states.count("S") == want - burners
+    until(waits, "the threads to wait")
+    return p
+
+
+def answers(p):
+    p.stdin.write(b"x")
+    p.stdin.flush()
+    return p.stdout.read(1) == b"x"
+
+
+def folded(*options):
+    out = run([RESOLVE, "-q", "--no-inline", *options, "perf.data"]).stdout
+    return {s: int(n) for s, _, n in (line.rpartition(" ") for line in out.splitlines())}
+
+
+p = start(62, 0)
+r = capture("--stacks", "-p", p.pid)
+tap.check(r.n_samples == 65, "one sample for each of 65 threads", r.stderr)
+stacks = folded()
+locked = [n for s, n in stacks.items() if ";locker;" + "deep;" * 6 in s and "pthread_mutex_lock" in s]
+tap.check(locked == [62], "those that wait for a lock, through their calls", stacks)
+tap.check([n for s, n in stacks.items() if ";piper;reader;" in s and "read" in s] == [1], "one that reads a pipe", stacks)
+root = not os.geteuid()
+if root:
+    tap.check(any(s.endswith(";futex_do_wait") or ";futex_wait" in s for s in stacks) and any("pipe_read" in s for s in stacks),
+              "and what they do in the kernel", stacks)
+else:
+    tap.skip("what they do in the kernel", "/proc/PID/task/TID/stack is for root")
+text = run([RESOLVE, "-q", "-f", "stacks", "perf.data"]).stdout
+tap.check(text.startswith(f"62 threads of w ({p.pid}): ") and text.count("\n\n") == 4, "-f stacks: equal ones together, the most first", text[:400])
+tap.check(answers(p), "the program goes on")
+
+# ---- beside eu-stack ------------------------------------------------------------------------------
+want = {}
+for block in run(["eu-stack", "-p", str(p.pid)], check=False).stdout.split("TID ")[1:]:
+    tid, _, frames = block.partition(":\n")
+    want[int(tid)] = [int(x, 16) for x in re.findall(r"^#\d+\s+0x([0-9a-f]+)", frames, re.M)]
+have = {}
+jsonl = run([RESOLVE, "-q", "-f", "script", "-F", "tid,ip,sym,dso", "--no-inline", "perf.data"]).stdout
+for block in jsonl.split("\n\n"):
+    tid, *lines = block.strip("\n").split("\n")
+    if tid.strip():
+        have[int(tid)] = [int(line.split()[0], 16) for line in lines if "[kernel" not in line and "([" not in line]
+# eu-stack prints return addresses, resolve the calls; eu-stack leaves out nothing else
+differ = {t: (have.get(t), w) for t, w in want.items()
+          if have.get(t) != [w[0]] + [a - 1 for a in w[1:]]}
+tap.check(len(want) == 65 and not differ, "the frames are eu-stack's, thread by thread", list(differ.items())[:2], len(want))
+p.stdin.write(b"q")
+p.stdin.flush()
+tap.check(p.wait() == 7, "and it ends as it would have")
+
+# ---- threads that run, by the clock ---------------------------------------------------------------
+p = start(3, 1)
+r = capture("--every", 20, "--duration", 1, "-p", p.pid)
+stacks = folded()
+total = {k: sum(n for s, n in stacks.items() if f";{k};" in s) for k in ("burner", "piper", "locker")}
+tap.check(r.n_samples >= 7 * 10 and total["burner"] == total["piper"] == total["locker"] // 3 == r.n_samples // 7 * 20_000_000,
+          "--every: each thread has the same time, whether it runs or waits", total, r.stderr)
+noted = re.search(r"halted for ([\d.]+) ms", r.stderr)
+tap.check(not noted or not root, "no thread is halted for more than a millisecond", r.stderr) if root else None
+p.kill()
+p.wait()
+
+# ---- refusals -------------------------------------------------------------------------------------
+for words, wanted in ((["--stacks", "--", "true"], "-p PID, or -a"), (["--stacks", "-p", str(p.pid)], "no such process")):
+    q = run([CAPTURE, *words], check=False)
+    tap.check(q.returncode == 2 and wanted in q.stderr, f"refused: {' '.join(words[:2])}", q.stderr)
+p = start(1, 0)
+tracer = subprocess.Popen(["strace", "-o", "/dev/null", "-p", str(p.pid)], stderr=subprocess.DEVNULL)
+until(lambda: "TracerPid:\t0\n" not in open(f"/proc/{p.pid}/status").read(), "strace")
+q = run([CAPTURE, "--stacks", "-p", str(p.pid), "-o", "traced.data"], check=False)
+tap.check("1 threads could not be read" in q.stderr and "strace" in q.stderr, "a thread that another program traces: a line says so", q.stderr)
+tracer.send_signal(signal.SIGINT)
+tracer.wait()
+tap.check(answers(p), "and it goes on")
+p.kill()
+p.wait()
+tap.end()
