@@ -178,7 +178,7 @@ static const struct option_row options[] = {
 	{0, "duration", NULL, "SEC", "end after SEC seconds",
 	 SETS_BY(opt.duration_s, double, set_duration)},
 	{0, "stacks", NULL, NULL,
-	 "what each thread of -p or -a does now, also those that wait: one sample each",
+	 "one sample of each thread of -p or -a as it is now, also if it waits",
 	 SETS_FLAG(stacks)},
 	{0, "every", NULL, "MS", "the same every MS milliseconds: a profile by the wall clock",
 	 SETS_NUMBER(opt.every_ms, INT32_MAX)},
