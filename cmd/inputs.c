@@ -79,8 +79,7 @@ static int absorb_side(struct resolve *r, struct profile *both, const struct pro
 	int rc = event_set_make(&events, one, r->output.event, err);
 
 	if (!rc)
-		rc = output_add_run(&r->output.diff, both, one, event_set_main(&events, one),
-				    is_new, err);
+		rc = output_add_run(&r->output.diff, both, one, &events, is_new, err);
 	event_set_done(&events);
 	return rc;
 }
@@ -95,9 +94,14 @@ static int load_side(struct resolve *r, struct profile *both, const char *const 
 	for (i = 0; !rc && i < n; i++) {
 		struct loaded in;
 
-		rc = load_part(r, paths[i], &in, err);
+		rc = load_one(r, paths[i], &in, err);
+		if (!rc)
+			input_hints(r, &in);
 		if (!rc)
 			rc = absorb_side(r, both, in.profile, is_new, err);
+		/* The next run finds the names. */
+		if (!rc && !in.format)
+			symbolizer_save(in.symbolizer);
 		loaded_done(&in);
 	}
 	return rc;
@@ -119,7 +123,8 @@ static void report_sides(const struct resolve *r)
 
 static int load_difference(struct resolve *r, struct profile **ret, struct err *err)
 {
-	struct profile *both = profile_new(PROFILE_KEEP_TIDS);
+	unsigned beside = r->format->keep & (PROFILE_KEEP_PIDS | PROFILE_KEEP_LOG);
+	struct profile *both = profile_new(PROFILE_KEEP_TIDS | beside);
 	int rc = both ? load_side(r, both, (const char *const *)r->diff.paths[0].v,
 				  r->diff.paths[0].n, false, err)
 		      : err_nomem(err);

@@ -23,8 +23,8 @@ int regress_page_add(struct regress_page *page, const struct profile *run, enum 
 	int rc = event_set_make(&events, run, event, err);
 
 	if (!rc)
-		rc = output_add_run(&page->opt.diff, page->both, run, event_set_main(&events, run),
-				    side == SIDE_NEW, err);
+		rc = output_add_run(&page->opt.diff, page->both, run, &events, side == SIDE_NEW,
+				    err);
 	event_set_done(&events);
 	return rc;
 }

@@ -18,11 +18,11 @@ enum { N_T = sizeof t_995 / sizeof *t_995 };
 #define NORMAL_995 t_995[N_T - 1]
 
 int output_add_run(struct output_diff *d, struct profile *both, const struct profile *run,
-		   uint32_t event, bool is_new, struct err *err)
+		   const struct event_set *events, bool is_new, struct err *err)
 {
 	struct diff_side *s = &d->sides[is_new];
-	const struct profile_event *e = &run->events.v[event];
-	int rc = profile_absorb_side(both, run, event, is_new, s->runs, err);
+	const struct profile_event *e = &run->events.v[event_set_main(events, run)];
+	int rc = profile_absorb_side(both, run, events, is_new, s->runs, err);
 
 	if (rc)
 		return rc;
@@ -128,7 +128,7 @@ static void weigh_run(struct spread *s, const uint32_t *ids, size_t n)
 
 static bool is_of_run(const struct profile_sample *s, size_t side, uint32_t run)
 {
-	return s->tid == run && (side ? s->period : s->count);
+	return !s->event && s->tid == run && (side ? s->period : s->count);
 }
 
 /* Handles one run after the other, so that memory does not grow with their number. */

@@ -38,7 +38,7 @@ const char *output_palette_name(unsigned i);
  *
  *	struct output_options opt = {.generator = "unspool 0.1"};
  *	struct profile *both = profile_new(PROFILE_KEEP_TIDS);
- *	output_add_run(&opt.diff, both, run, event, is_new, &err);	.. all runs of both sides
+ *	output_add_run(&opt.diff, both, run, &events, is_new, &err);	.. all runs of both sides
  *	opt.diff.verdicts = ..;						if they were judged
  *	output_write(output_format_find("html"), both, &opt, f, &err);
  *
@@ -48,7 +48,8 @@ const char *output_palette_name(unsigned i);
 struct diff_side {
 	const char *name; /* NULL: "base", "new" */
 	unsigned runs;
-	uint64_t samples; /* sum over all runs; 0: unknown, if the input has only sums of weights */
+	uint64_t samples; /* of the main event, over all runs; 0: unknown, if the input has only
+			     sums of weights */
 };
 
 /* The result of a comparison for one function. Texts are plain, without markup. */
@@ -68,9 +69,10 @@ struct output_diff {
 	const char *summary; /* html: one line above the picture; NULL */
 };
 
-/* Adds one event of a run to a side. Returns 0, or negative with *err. */
+/* Adds the events of a run to a side: the main one of the set, the others where `both` keeps them
+ * (profile_absorb_side()). Returns 0, or negative with *err. */
 int output_add_run(struct output_diff *d, struct profile *both, const struct profile *run,
-		   uint32_t event, bool is_new, struct err *err);
+		   const struct event_set *events, bool is_new, struct err *err);
 
 /* Options of top. Zeroed: all rows and columns, as perf report --stdio. */
 struct top_options {

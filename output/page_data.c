@@ -484,8 +484,17 @@ static int write_samples(struct page *g)
 
 static uint32_t entry_sample(struct page *g, const struct profile_log_entry *e)
 {
+	uint32_t tid = g->opt->diff.is_diff ? 0 : e->tid;
+
 	return sample_id(g, node_of(g, e->node), g->event_rank[e->event],
-			 (struct page_task){e->comm, e->pid, e->tid});
+			 (struct page_task){e->comm, e->pid, tid});
+}
+
+static uint64_t entry_weight(const struct page *g, const struct profile_log_entry *e)
+{
+	if (g->opt->diff.is_diff)
+		return e->period ? e->period : 1;
+	return format_weight(g->opt, 1, e->period);
 }
 
 /* Without times there is none. */
@@ -513,7 +522,10 @@ static int write_log(struct page *g)
 		}
 	for (i = 0; n && i < p->log.n; i++)
 		if (g->events->has[p->log.v[i].event])
-			add_number(g, format_weight(g->opt, 1, p->log.v[i].period));
+			add_number(g, entry_weight(g, &p->log.v[i]));
+	for (i = 0; n && g->opt->diff.is_diff && i < p->log.n; i++)
+		if (g->events->has[p->log.v[i].event])
+			add_number(g, p->log.v[i].cpu); /* the side */
 	return 0;
 }
 
@@ -552,8 +564,26 @@ static void format_when(const struct profile *p, char *buf, size_t size)
 		*buf = '\0';
 }
 
-static void add_difference(struct text *t, const struct output_diff *d)
+/* By event: how many samples of it both sides have. */
+static void add_side_samples(struct text *t, const struct page *g)
 {
+	char buf[64];
+	size_t i;
+
+	text_str(t, ",\"counts\":[");
+	for (i = 0; i < g->events->n; i++) {
+		const uint64_t *n = g->p->events.v[g->events->ids[i]].side_samples;
+
+		text_add(t, buf,
+			 (size_t)snprintf(buf, sizeof buf, "%s[%llu,%llu]", i ? "," : "",
+					  (unsigned long long)n[0], (unsigned long long)n[1]));
+	}
+	text_char(t, ']');
+}
+
+static void add_difference(struct text *t, const struct page *g)
+{
+	const struct output_diff *d = &g->opt->diff;
 	static const char *const sides[] = {"base", "new"};
 	char buf[96];
 	size_t i;
@@ -573,7 +603,9 @@ static void add_difference(struct text *t, const struct output_diff *d)
 		add_fact(t, "name", d->sides[i].name ? d->sides[i].name : sides[i]);
 		text_char(t, '}');
 	}
-	text_str(t, "]}");
+	text_char(t, ']');
+	add_side_samples(t, g);
+	text_char(t, '}');
 }
 
 /* Are only sums known, and no numbers of samples? */
@@ -624,7 +656,7 @@ static void write_facts(struct page *g)
 	add_share(&t, "stitched", format_stitched_share(p, g->opt, g->events->has), 1);
 	format_when(p, buf, sizeof buf);
 	add_fact(&t, "when", buf);
-	add_difference(&t, &g->opt->diff);
+	add_difference(&t, g);
 	add_fact(&t, "host", p->info ? p->info->hostname : NULL);
 	add_fact(&t, "arch", p->info ? p->info->arch : NULL);
 	add_fact(&t, "tool", g->opt->generator);

@@ -14,7 +14,8 @@
  *	events    n; each: name (string), 1 if its weights are nanoseconds
  *	tasks     n; each: command (string), pid, tid (signed)
  *	samples   n; node; event; task; count; weight. Of a difference: weight of base, of new
- *	log       n; time since the sample before in ns (signed); sample; weight
+ *	log       n; time since the sample before in ns (signed); sample; weight; of a difference, 1
+ *	          if it is of the new side. Times are since the beginning of each run there
  *
  * Equal recordings give equal bytes: everything is in the order of its content. */
 #ifndef OUTPUT_PAGE_DATA_H

@@ -13,9 +13,12 @@ struct absorption {
 	uint32_t *strings; /* + 1; 0: not yet */
 	uint32_t *mappings, *functions, *locations, *nodes, *events;
 	VEC(struct profile_line) lines;
-	bool by_side, is_new; /* of one event */
-	uint32_t event, run;
+	const struct event_set *sides; /* of a difference: which events; NULL: all are added up */
+	bool is_new, with_tasks;
+	uint32_t main, run;
 };
+
+#define NO_EVENT UINT32_MAX
 
 static uint32_t string(struct absorption *a, uint32_t id)
 {
@@ -31,30 +34,42 @@ static uint32_t string(struct absorption *a, uint32_t id)
 	return a->strings[id] - 1;
 }
 
+static int absorb_event(struct absorption *a, size_t i, struct err *err)
+{
+	const struct profile_event *from = &a->src->events.v[i];
+	uint32_t name = string(a, from->name), unit = string(a, from->unit), to = 0;
+
+	if (name == STRTAB_FAILED || unit == STRTAB_FAILED)
+		return err_nomem(err);
+	/* The main events of the two sides may have different names: they are the first one. */
+	if (!(a->sides && i == a->main && a->dst->events.n) &&
+	    profile_add_event(a->dst, name, unit, &to, err))
+		return -ERR_NOMEM;
+	if (a->sides && i != a->main && !to)
+		return 0;
+	a->dst->events.v[to].attr = from->attr;
+	a->dst->events.v[to].is_ns |= from->is_ns;
+	a->dst->events.v[to].is_default |= a->sides ? i == a->main : from->is_default;
+	a->dst->events.v[to].is_sum |= from->is_sum;
+	if (a->sides)
+		a->dst->events.v[to].side_samples[a->is_new] += from->samples;
+	a->events[i] = to;
+	return 0;
+}
+
+/* The main event of a difference comes first; others are there if its tasks are. */
 static int absorb_events(struct absorption *a, struct err *err)
 {
 	size_t i;
 
-	for (i = 0; i < a->src->events.n; i++) {
-		const struct profile_event *from = &a->src->events.v[i];
-		uint32_t name = string(a, from->name), unit = string(a, from->unit), to;
-
-		if (name == STRTAB_FAILED || unit == STRTAB_FAILED)
-			return err_nomem(err);
-		/* The events of the two sides may have different names. */
-		if (a->by_side && a->dst->events.n)
-			to = 0;
-		else if (a->by_side && i != a->event)
-			continue;
-		else if (profile_add_event(a->dst, name, unit, &to, err))
-			return -ERR_NOMEM;
-		a->dst->events.v[to].attr = from->attr;
-		a->dst->events.v[to].is_ns |= from->is_ns;
-		a->dst->events.v[to].is_default |= from->is_default && !a->by_side;
-		a->dst->events.v[to].is_sum |= from->is_sum;
-		a->dst->events.v[to].no_period = from->no_period;
-		a->events[i] = to;
-	}
+	for (i = 0; i < a->src->events.n; i++)
+		a->events[i] = NO_EVENT;
+	if (a->sides && absorb_event(a, a->main, err))
+		return -ERR_NOMEM;
+	for (i = 0; i < a->src->events.n; i++)
+		if (!a->sides || (a->with_tasks && i != a->main && a->sides->has[i]))
+			if (absorb_event(a, i, err))
+				return -ERR_NOMEM;
 	return 0;
 }
 
@@ -119,18 +134,45 @@ static int absorb_locations(struct absorption *a, struct err *err)
 	return 0;
 }
 
-/* Without the command: a program that was renamed would have nothing in common with its old name.
- */
-static void to_side(struct profile_sample *s, bool is_new, uint32_t run)
+/* Stacks of a difference are without the command: a program that was renamed would have nothing in
+ * common with its old name. Where tasks are kept they are beside stacks. */
+static void to_side(const struct absorption *a, struct profile_sample *s)
 {
 	uint64_t weight = s->period ? s->period : s->count;
 
-	s->comm = s->pid = 0;
+	s->comm = a->with_tasks ? s->comm : 0;
+	s->pid = 0;
 	s->cpu = 0;
 	s->labels = 0;
-	s->tid = run;
-	s->count = is_new ? 0 : weight;
-	s->period = is_new ? weight : 0;
+	s->tid = a->run;
+	s->count = a->is_new ? 0 : weight;
+	s->period = a->is_new ? weight : 0;
+}
+
+/* Times are since the beginning of each run; `cpu` is the side. */
+static int absorb_log(struct absorption *a, struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < a->src->log.n; i++) {
+		const struct profile_log_entry *from = &a->src->log.v[i];
+		struct profile_log_entry e = {
+			.time_ns = from->time_ns - a->src->first_ns,
+			.period = from->period,
+			.node = a->nodes[from->node],
+			.event = a->events[from->event],
+			.comm = string(a, from->comm),
+			.tid = a->run,
+			.cpu = a->is_new,
+			.stop = from->stop,
+		};
+
+		if (e.event == NO_EVENT)
+			continue;
+		if (e.comm == STRTAB_FAILED || vec_push(&a->dst->log, e))
+			return err_nomem(err);
+	}
+	return 0;
 }
 
 static int absorb_samples(struct absorption *a, struct err *err)
@@ -148,10 +190,10 @@ static int absorb_samples(struct absorption *a, struct err *err)
 	for (i = 0; i < a->src->samples.n; i++) {
 		struct profile_sample s = a->src->samples.v[i];
 
-		if (a->by_side && s.event != a->event)
+		if (a->events[s.event] == NO_EVENT)
 			continue;
-		if (a->by_side)
-			to_side(&s, a->is_new, a->run);
+		if (a->sides)
+			to_side(a, &s);
 		s.node = a->nodes[s.node];
 		s.event = a->events[s.event];
 		s.comm = string(a, s.comm);
@@ -179,8 +221,13 @@ static int absorb_all(struct absorption *a, struct err *err)
 	a->dst->has_marks |= a->src->has_marks;
 	a->dst->bounded.stacks += a->src->bounded.stacks;
 	a->dst->bounded.frames = add_saturated(a->dst->bounded.frames, a->src->bounded.frames);
-	/* The inputs' clocks differ, so their durations are added. */
-	a->dst->last_ns = add_saturated(a->dst->last_ns, ns);
+	if (a->sides && a->dst->index_->keep & PROFILE_KEEP_LOG && absorb_log(a, err))
+		return -ERR_NOMEM;
+	/* The inputs' clocks differ, so their durations are added; sides lie beside each other. */
+	if (!a->sides)
+		a->dst->last_ns = add_saturated(a->dst->last_ns, ns);
+	else if (ns > a->dst->last_ns)
+		a->dst->last_ns = ns;
 	if (a->src->wall_ns && (!a->dst->wall_ns || a->src->wall_ns < a->dst->wall_ns))
 		a->dst->wall_ns = a->src->wall_ns;
 	return 0;
@@ -192,9 +239,10 @@ static int absorb(struct absorption how, struct err *err)
 	struct absorption a = {
 		.src = src,
 		.dst = how.dst,
-		.by_side = how.by_side,
+		.sides = how.sides,
 		.is_new = how.is_new,
-		.event = how.event,
+		.with_tasks = how.with_tasks,
+		.main = how.main,
 		.run = how.run,
 		.strings = calloc(strtab_count(&src->strings), sizeof(uint32_t)),
 		.mappings = calloc(src->mappings.n, sizeof(uint32_t)),
@@ -224,14 +272,13 @@ int profile_absorb(struct profile *dst, const struct profile *src, struct err *e
 	return absorb((struct absorption){.src = src, .dst = dst}, err);
 }
 
-int profile_absorb_side(struct profile *dst, const struct profile *src, uint32_t event, bool is_new,
-			uint32_t run, struct err *err)
+int profile_absorb_side(struct profile *dst, const struct profile *src,
+			const struct event_set *events, bool is_new, uint32_t run, struct err *err)
 {
-	return absorb((struct absorption){.src = src,
-					  .dst = dst,
-					  .by_side = true,
-					  .is_new = is_new,
-					  .event = event,
-					  .run = run},
-		      err);
+	struct absorption a = {.src = src, .dst = dst, .sides = events, .is_new = is_new};
+
+	a.main = event_set_main(events, src);
+	a.with_tasks = dst->index_->keep & PROFILE_KEEP_PIDS;
+	a.run = run;
+	return absorb(a, err);
 }

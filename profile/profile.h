@@ -124,6 +124,7 @@ struct profile_event {
 	bool no_period;	       /* samples have no weight of their own; their number is known */
 	bool is_default;       /* its producer wants it shown first */
 	uint64_t samples, period;
+	uint64_t side_samples[2]; /* of a difference: numbers of samples of base and new */
 };
 
 enum profile_keep {
@@ -207,11 +208,15 @@ int profile_log_sums(struct profile *p, struct err *err);
 /* Adds everything but the log of any other profile. Things are matched by name; dst does not refer
  * to src afterwards. */
 int profile_absorb(struct profile *dst, const struct profile *src, struct err *err);
-/* The same for one event, into a profile of two sides: weights of the base are stored as counts,
- * those of the new side as periods. Commands, processes and threads are left out; with
- * PROFILE_KEEP_TIDS a sample's tid is `run`, the number of src among the runs of its side. */
-int profile_absorb_side(struct profile *dst, const struct profile *src, uint32_t event, bool is_new,
-			uint32_t run, struct err *err);
+/* The same into a profile of two sides: weights of the base are stored as counts, those of the new
+ * side as periods. The main event of the set (event_set_main()) is the first of dst, whatever it is
+ * called on each side. With PROFILE_KEEP_TIDS a sample's tid is `run`, the number of src among the
+ * runs of its side. With PROFILE_KEEP_PIDS the set's other events are kept too, by their names, and
+ * the commands of samples (not the processes, which are others in each run); with PROFILE_KEEP_LOG
+ * the log, with times since the beginning of each run, and the side as `cpu`. */
+struct event_set;
+int profile_absorb_side(struct profile *dst, const struct profile *src,
+			const struct event_set *events, bool is_new, uint32_t run, struct err *err);
 
 /* ---- limits ---------------------------------------------------------------------------------
  *

@@ -69,7 +69,7 @@ function decodeProfile(bytes) {
 		node: r.column(n, new Uint32Array(n)), event: r.column(n, new Uint16Array(n)), task: r.column(n, new Uint32Array(n)),
 		count: r.column(n, new Float64Array(n)), weight: r.column(n, new Float64Array(n)),
 	};
-	p.log = decodeLog(r);
+	p.log = decodeLog(r, Boolean(p.facts.diff));
 	addTaskFrames(p);
 	return p;
 }
@@ -97,13 +97,14 @@ function decodeNodes(r) {
 	return {n, parent, frame, end};
 }
 
-// Every sample in time order: when (nanoseconds since the first), which of the samples it is, its weight.
-function decodeLog(r) {
+// Every sample in time order: when (nanoseconds since the first), which of the samples it is, its weight. Of a difference run by run,
+// with its side: 0 base, 1 new. end: the last time.
+function decodeLog(r, isDiff) {
 	const n = r.number(), time = new Float64Array(n), sample = new Uint32Array(n), weight = new Float64Array(n);
 	let now = 0;
 	for (let i = 0; i < n; i++)
 		time[i] = now += r.signed();
 	r.column(n, sample);
 	r.column(n, weight);
-	return {n, time, sample, weight};
+	return {n, time, sample, weight, side: isDiff ? r.column(n, new Uint8Array(n)) : null, end: time.reduce((a, b) => Math.max(a, b), 0)};
 }

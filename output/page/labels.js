@@ -23,15 +23,15 @@ const JAVA = /^(?:[\w$.[\]]+ )?((?:[\w$]+\.)+[\w$<>]+)\(([\w$.[\], ]*)\)(.*)$/;
 // "py::run:/srv/app/main.py", as CPython's map has them.
 const PYTHON = /^py::(.+):(?:.*\/)?([^/]+)$/;
 
-// What a label loses first: arguments of templates, the type that functions made of them return, versions of symbols and of
-// JIT code; of Java's methods the types, of Python's functions the folder.
+// What a label loses first: arguments of templates, the type that functions made of them return, versions of symbols and
+// of JIT code, what compilers add to clones; of Java's methods the types, of Python's functions the folder.
 function shortName(name) {
 	const java = JAVA.exec(name), python = PYTHON.exec(name);
 	if (java)
 		return `${java[1]}(${java[2] ? "…" : ""})${java[3]}`;
 	if (python)
 		return `${python[1]} ${python[2]}`;
-	const short = withoutTemplates(name).replace(/@@?[A-Z]\w*_[\d.]+$|(?<=\))\[\w+\]$/, ""), type = /^(?:(?:unsigned|signed|const) )*[\w:<>…]+(?: const)?[*&]* (?=[\w~(])/.exec(short);
+	const short = withoutTemplates(name).replace(/(?:\.(?:isra|part|constprop|cold|lto_priv|llvm)(?:\.\d+)*)+$/, "").replace(/@@?[A-Z]\w*_[\d.]+$|(?<=\))\[\w+\]$/, ""), type = /^(?:(?:unsigned|signed|const) )*[\w:<>…]+(?: const)?[*&]* (?=[\w~(])/.exec(short);
 	return type && short.includes("<") && !/operator/.test(type[0]) ? short.slice(type[0].length) : short;
 }
 

@@ -92,7 +92,8 @@ class Page {
 		if (!this.diff)
 			return `all: ${formatWeight(this.tree.total(0), unit)}${text}`;
 		const [base, fresh] = this.diff.sides, runs = s => `${s.name} (${s.runs} ${s.runs === 1 ? "run" : "runs"}${s.samples ? `, ${formatWeight(s.samples, "samples")}` : ""})`;
-		return `all: from ${runs(base)} to ${runs(fresh)}; widths: ${CHANGES[this.state.side]}${text}`;
+		const wholes = [0, 1].map(k => formatWeight(this.model.counted(k).weight, this.model.eventUnit()));
+		return `all: ${wholes[0]} → ${wholes[1]} per run, from ${runs(base)} to ${runs(fresh)}; widths: ${CHANGES[this.state.side]}${text}`;
 	}
 
 	// For who has never seen such a picture, until the first click.

@@ -46,10 +46,10 @@ class Model {
 
 	isShare() { return this.diff !== null && this.state.scale === "share"; }
 
-	unit() {
+	unit() { return this.isShare() ? "share" : this.eventUnit(); }
+
+	eventUnit() {
 		const event = this.profile.events[+this.state.event];
-		if (this.isShare())
-			return "share";
 		return this.profile.facts.counts ? "samples" : event.unit || event.name;
 	}
 
@@ -176,7 +176,7 @@ class Model {
 
 	// Of a side: how many samples are drawn, all runs together, and what they weigh, per run.
 	counted(side) {
-		const {runs, samples} = this.diff.sides[side], weights = this.profile.samples[side ? "weight" : "count"], {event} = this.profile.samples;
+		const {runs} = this.diff.sides[side], samples = this.diff.counts[+this.state.event][side], weights = this.profile.samples[side ? "weight" : "count"], {event} = this.profile.samples;
 		const whole = weights.reduce((sum, w, i) => sum + (event[i] === +this.state.event ? w : 0), 0), part = this.taken[side];
 		return {n: (samples || SAMPLES_SUPPOSED * Math.max(1, runs)) * (whole > 0 ? part / whole : 1), weight: part / Math.max(1, runs)};
 	}

@@ -75,7 +75,7 @@ function oneTask(text, {levels}, refuse) {
 }
 
 function oneRange(text, {log}, refuse) {
-	const [from, to] = text.split("-").map(Number), last = log.n ? log.time[log.n - 1] : 0;
+	const [from, to] = text.split("-").map(Number), last = log.n ? log.end : 0;
 	if (!/^\d+-\d+$/.test(text) || from > to)
 		return refuse(`“${text}” is no range of nanoseconds`);
 	return from <= last ? [from, to] : refuse("its time is after the end of this recording");

@@ -4,9 +4,9 @@ const HEAT_ROWS = 20;
 // Of the canvas, for the axis.
 const AXIS = 12, AXIS_FONT = "10px system-ui, sans-serif", TICK_PIXELS = 80;
 
-// "0", "1.5 s", "20 ms": as exact as the step between ticks.
-function tickText(ns, step) {
-	const [scale, unit] = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]].find(([s]) => step >= s) || [1, "ns"];
+// "0", "1.5 s", "20 ms"
+function tickText(ns) {
+	const [scale, unit] = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]].find(([s]) => ns >= s) || [1, "ns"];
 	return ns === 0 ? "0" : `${Number((ns / scale).toPrecision(10))} ${unit}`;
 }
 
@@ -26,7 +26,7 @@ class TimeStrip {
 			return;
 		Object.assign(this, {log, passes, range, heat});
 		this.strip.classList.toggle("heat", heat);
-		this.span = log.n ? Math.max(log.time[log.n - 1], 1) : 1;
+		this.span = log.n ? Math.max(log.end, 1) : 1;
 		this.draw();
 	}
 
@@ -35,10 +35,11 @@ class TimeStrip {
 		return Math.max(20, Math.min(Math.floor(this.canvas.clientWidth / 4), Math.ceil(this.span / 1e9) || 1));
 	}
 
-	bins(n) {
+	// side: of a difference, 0 or 1.
+	bins(n, side) {
 		const bins = new Float64Array(n), {log, span} = this;
 		for (let i = 0; i < log.n; i++)
-			if (this.passes(log.sample[i]))
+			if (this.passes(log.sample[i]) && (!log.side || side === undefined || log.side[i] === side))
 				bins[Math.min(n - 1, Math.floor(log.time[i] / span * n))] += log.weight[i];
 		return bins;
 	}
@@ -77,16 +78,18 @@ class TimeStrip {
 		c.fillStyle = colour;
 		c.textBaseline = "bottom";
 		for (let t = 0; t <= this.span; t += step) {
-			const x = t / this.span * w, text = tickText(t, step), width = c.measureText(text).width;
+			const x = t / this.span * w, text = tickText(t), width = c.measureText(text).width;
 			c.fillRect(Math.min(x, w - 1), h, 1, 3);
 			if (x + width + 6 < w)
 				c.fillText(text, x + 3, h + AXIS);
 		}
 	}
 
+	// Of a difference the base above, the new side below.
 	drawBars(c, w, h) {
-		const bins = this.bins(Math.max(1, Math.floor(w / 3))), most = bins.reduce((a, b) => Math.max(a, b), 0);
-		bins.forEach((v, i) => c.fillRect(i * w / bins.length, h - v / most * (h - 2), w / bins.length - 0.5, v / most * (h - 2)));
+		const n = Math.max(1, Math.floor(w / 3)), rows = this.log.side ? [this.bins(n, 0), this.bins(n, 1)] : [this.bins(n)], high = h / rows.length;
+		const most = Math.max(...rows.map(bins => bins.reduce((a, b) => Math.max(a, b), 0)));
+		rows.forEach((bins, k) => bins.forEach((v, i) => c.fillRect(i * w / n, high * (k + 1) - v / most * (high - 2), w / n - 0.5, v / most * (high - 2))));
 	}
 
 	drawHeat(c, w, h) {

@@ -8,10 +8,10 @@
 function sampleWeights(profile, passes, side = passes.byCount ? "count" : "weight") {
 	const {samples, log} = profile, out = new Float64Array(samples.n);
 	if (passes.range && log.n) {
-		const [from, to] = passes.range;
+		const [from, to] = passes.range, sideNumber = side === "count" ? 0 : 1;
 		for (let i = 0; i < log.n; i++)
-			if (log.time[i] >= from && log.time[i] <= to && passes.sample(log.sample[i]))
-				out[log.sample[i]] += passes.byCount ? 1 : log.weight[i];
+			if (log.time[i] >= from && log.time[i] <= to && passes.sample(log.sample[i]) && (!log.side || log.side[i] === sideNumber))
+				out[log.sample[i]] += passes.byCount && !log.side ? 1 : log.weight[i];
 		return out;
 	}
 	for (let i = 0; i < samples.n; i++)

@@ -150,7 +150,7 @@ function profileOf(names, tasks, samples, time = []) {
 			n: samples.length, node: Uint32Array.from(samples, s => s[0]), task: Uint32Array.from(samples, s => s[1]), event: new Uint16Array(samples.length),
 			count: Float64Array.from(samples, s => s[2]), weight: Float64Array.from(samples, s => s[2]),
 		},
-		log: {n: time.length, time: Float64Array.from(time, t => t[0]), sample: Uint32Array.from(time, t => t[1]), weight: Float64Array.from(time, t => t[2])},
+		log: {n: time.length, time: Float64Array.from(time, t => t[0]), sample: Uint32Array.from(time, t => t[1]), weight: Float64Array.from(time, t => t[2]), side: null, end: time.reduce((a, t) => Math.max(a, t[0]), 0)},
 		nodes: {n: 6, parent: Int32Array.of(-1, 0, 1, 2, 1, 0), frame: Int32Array.of(0, 0, 1, 3, 2, 4), end: Int32Array.of(6, 5, 4, 4, 5, 6)},
 	};
 	addTaskFrames(p);
@@ -286,7 +286,8 @@ for (const [name, room, want] of [
 	["java.lang.Object java.util.stream.ReferencePipeline.collect(java.util.stream.Collector)", 8, "collect"],
 	["void java.lang.Thread.run()", 8, "…run()"], ["void java.lang.Thread.<init>(java.lang.String)", 12, "…<init>(…)"], ["Ljava/util/ArrayList;::add", 9, "…add"],
 	["net/http.(*conn).serve", 10, "…serve"], ["void [System.Private.CoreLib] System.Threading.Thread::Start()[QuickJitted]", 10, "…Start()"],
-	["py::run:/srv/app/main.py", 12, "run main.py"], ["__libc_start_main@@GLIBC_2.34", 20, "__libc_start_main"],
+	["py::run:/srv/app/main.py", 12, "run main.py"],
+	["encoder_listencode_dict.isra.0", 24, "encoder_listencode_dict"], ["f_of_something.constprop.0.isra.0", 14, "f_of_something"], ["__libc_start_main@@GLIBC_2.34", 20, "__libc_start_main"],
 ])
 	ok(fitLabel(name, room) === want, `in ${room} letters ${want}`, fitLabel(name, room));
 ok(fitLabel("abcdefghijklmnop", 7) === "abcd…op", "labels are cut in the middle", fitLabel("abcdefghijklmnop", 7));

@@ -54,11 +54,14 @@ int main(void)
 	struct err err = {0};
 	struct profile *base = make(100, 300, &err), *new = make(200, 150, &err);
 	struct profile *both = profile_new(PROFILE_KEEP_TIDS);
+	struct event_set of_base = {0}, of_new = {0};
 	size_t i;
 	int rc = 1;
 
-	if (base && new &&both && !output_add_run(&opt.diff, both, base, 0, false, &err) &&
-	    !output_add_run(&opt.diff, both, new, 0, true, &err) && both->functions.n <= 16) {
+	if (base && new &&both && !event_set_make(&of_base, base, NULL, &err) &&
+	    !event_set_make(&of_new, new, NULL, &err) &&
+	    !output_add_run(&opt.diff, both, base, &of_base, false, &err) &&
+	    !output_add_run(&opt.diff, both, new, &of_new, true, &err) && both->functions.n <= 16) {
 		for (i = 0; i < both->functions.n; i++) {
 			const char *name = strtab_get(&both->strings, both->functions.v[i].name);
 
@@ -71,6 +74,8 @@ int main(void)
 		opt.diff.verdicts = verdicts;
 		rc = output_write(output_format_find("html"), both, &opt, stdout, &err) != 0;
 	}
+	event_set_done(&of_base);
+	event_set_done(&of_new);
 	profile_free(base);
 	profile_free(new);
 	profile_free(both);
