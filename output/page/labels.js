@@ -19,19 +19,21 @@ function withoutTemplates(name) {
 
 // "java.lang.Object java.util.stream.ReferencePipeline.collect(java.util.stream.Collector)", as JIT maps have methods: the
 // type that it returns, its class and name, its parameters.
-const JAVA = /^(?:[\w$.[\]]+ )?((?:[\w$]+\.)+[\w$<>]+)\(([\w$.[\], ]*)\)(.*)$/;
+const JAVA = /^(?:[\w$.[\]]+ )?((?:[\w$/]+\.)+[\w$<>]+)(?:\(([\w$.[\], ]*)\)(.*))?$/;
+// The parameters of other languages' functions.
+const PARAMETERS = /(?<=[\w>])\([^()]+\)(?: const)?$/;
 // "py::run:/srv/app/main.py", as CPython's map has them.
 const PYTHON = /^py::(.+):(?:.*\/)?([^/]+)$/;
 
-// What a label loses first: arguments of templates, the type that functions made of them return, versions of symbols and
+// What a label loses first: arguments of templates, parameters, the type that functions made of them return, versions of symbols and
 // of JIT code, what compilers add to clones; of Java's methods the types, of Python's functions the folder.
 function shortName(name) {
 	const java = JAVA.exec(name), python = PYTHON.exec(name);
-	if (java)
-		return `${java[1]}(${java[2] ? "…" : ""})${java[3]}`;
+	if (java && (java[2] !== undefined || name.includes(" ")))
+		return java[2] === undefined ? java[1] : `${java[1]}(${java[2] ? "…" : ""})${java[3]}`;
 	if (python)
 		return `${python[1]} ${python[2]}`;
-	const short = withoutTemplates(name).replace(/(?:\.(?:isra|part|constprop|cold|lto_priv|llvm)(?:\.\d+)*)+$/, "").replace(/@@?[A-Z]\w*_[\d.]+$|(?<=\))\[\w+\]$/, ""), type = /^(?:(?:unsigned|signed|const) )*[\w:<>…]+(?: const)?[*&]* (?=[\w~(])/.exec(short);
+	const short = withoutTemplates(name).replace(PARAMETERS, "(…)").replace(/(?:\.(?:isra|part|constprop|cold|lto_priv|llvm)(?:\.\d+)*)+$/, "").replace(/@@?[A-Z]\w*_[\d.]+$|(?<=\))\[\w+\]$/, ""), type = /^(?:(?:unsigned|signed|const) )*[\w:<>…]+(?: const)?[*&]* (?=[\w~(])/.exec(short);
 	return type && short.includes("<") && !/operator/.test(type[0]) ? short.slice(type[0].length) : short;
 }
 
