@@ -133,9 +133,12 @@ static int create_temp(struct outfile *f, struct err *err)
 {
 	const struct outplace *p = &f->place;
 	const struct stat *old = p->exists && !is_foreign(p) ? &p->st : NULL;
-	mode_t mode = old || !geteuid() ? 0600 : 0666;
+	mode_t mode = old ? old->st_mode & 0777 : geteuid() ? 0666 : 0600;
+	/* In a sandbox modes cannot be changed, so the file is made with the right one. */
+	mode_t umask_before = old ? umask(0) : 0;
 	unsigned i, number;
 	struct stat st;
+	int e;
 
 	for (i = 0; i < TRIES; i++) {
 		if (getrandom(&number, sizeof number, 0) != sizeof number)
@@ -145,6 +148,10 @@ static int create_temp(struct outfile *f, struct err *err)
 		if (f->fd >= 0 || errno != EEXIST)
 			break;
 	}
+	e = errno;
+	if (old)
+		umask(umask_before);
+	errno = e;
 	if (f->fd < 0) {
 		f->temp[0] = '\0';
 		return err_errno(err, errno, f->path, "create");
@@ -160,6 +167,8 @@ static int create_temp(struct outfile *f, struct err *err)
 		f->temp[0] = '\0';
 		return open_direct(f, err);
 	}
+	if ((st.st_mode & 0777) == (old->st_mode & 0777))
+		return 0;
 	return fchmod(f->fd, old->st_mode & 0777) ? err_errno(err, errno, f->path, "set the mode")
 						  : 0;
 }

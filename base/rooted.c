@@ -12,6 +12,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/helper.h"
+
 enum {
 	HOLLOW_BYTES_MIN = 64 << 20, /* smaller files may consist of holes */
 	HOLLOW_PARTS = 16,	     /* of a larger file one part in this many must be data */
@@ -154,6 +156,8 @@ static int find_as(const char *root, const char *path, int flags)
 	size_t given = given_root(root, path), n = given ? given : rooted_process_root(path);
 	int fd;
 
+	if (!given && helper_has(path))
+		return helper_place(path, !(flags & O_NOFOLLOW));
 	if (!n)
 		return find_here(path, flags);
 	fd = find_below(path, n, path + n, flags);
@@ -164,6 +168,11 @@ static int find_as(const char *root, const char *path, int flags)
 static int find(const char *root, const char *path, bool follow)
 {
 	return find_as(root, path, O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW));
+}
+
+int rooted_place(const char *path, bool follow)
+{
+	return find(NULL, path, follow);
 }
 
 /* ---- files --------------------------------------------------------------------------------- */

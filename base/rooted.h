@@ -29,6 +29,8 @@ int rooted_stat(const char *root, const char *path, bool follow, struct stat *st
  * such file, or if it is below /proc/PID/root, where the kernel reports paths of another file
  * system. */
 bool rooted_real(const char *root, const char *path, char out[PATH_MAX]);
+/* An O_PATH descriptor of a path without a given root, whatever it is; or -1 with errno. */
+int rooted_place(const char *path, bool follow);
 /* The length of "/proc/PID/root" at the beginning of a path; 0: it begins with something else. */
 size_t rooted_process_root(const char *path);
 /* Sets *err from the errno of rooted_open() and returns a negative error code. */

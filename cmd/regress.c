@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cmd/args.h"
+#include "cmd/confine.h"
 #include "cmd/write_file.h"
 
 enum { EXIT_FINE = 0, EXIT_SLOWER = 1, EXIT_TROUBLE = 2, EXIT_INCONCLUSIVE = 3 };
@@ -184,8 +185,7 @@ static int compare(struct regress_command *c, const char *rules, struct regress 
 		rc = regress_load(c, g, err);
 	if (!rc)
 		rc = earlier_restrict(&c->earlier, g, err);
-	if (!rc && c->run.commands[0] &&
-	    git_is_swapped(c->run.commands[0][0], c->run.commands[1][0]))
+	if (!rc && c->is_swapped)
 		rc = regress_warn(
 			g,
 			"by git the new side's commit is an ancestor of the base's: are the "
@@ -207,6 +207,8 @@ static int confirm(struct regress_command *c, const char *rules, struct regress 
 			c->earlier.flagged.n);
 	c->run.prefix = "confirm-";
 	rc = record(c, err);
+	if (!rc)
+		rc = confine_regress(c, err);
 	if (rc)
 		return rc;
 	regress_free(*g);
@@ -244,6 +246,10 @@ static int run(struct regress_command *c, struct err *err)
 		rc = regress_find_history(c, err);
 	if (!rc && c->run.commands[SIDE_BASE])
 		rc = record(c, err);
+	c->is_swapped =
+		c->run.commands[0] && git_is_swapped(c->run.commands[0][0], c->run.commands[1][0]);
+	if (!rc && !c->confirm)
+		rc = confine_regress(c, err);
 	if (!rc)
 		rc = compare(c, rules, &g, err);
 	if (!rc && c->confirm)

@@ -107,6 +107,12 @@ static const struct option_row options[] = {
 	 SETS_FLAG(confirm)},
 	{0, "dir", NULL, "DIR", "where the recordings go (regress-runs)", SETS_TEXT(run.dir)},
 	HEADING("running"),
+	{0, "no-sandbox", NULL, NULL,
+	 "keep all rights while reading (default: write only the reports and the\n"
+	 "cache, execute and connect nothing; from the last run on)",
+	 SETS_FLAG(no_sandbox)},
+	{'v', "verbose", NULL, NULL, "say what of the sandbox this kernel does not have",
+	 SETS_FLAG(verbose)},
 	{'q', "quiet", NULL, NULL, "no table, no notes", SETS_FLAG(quiet)},
 	{'h', "help", NULL, NULL, "this page", SETS_FLAG_AND_STOPS(show_help)},
 	{0, "version", NULL, NULL, "which version this is", SETS_FLAG_AND_STOPS(show_version)},

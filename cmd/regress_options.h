@@ -20,9 +20,11 @@ struct regress_command {
 	struct fetch_signals fetching;
 	char cache_dir[PATH_MAX];
 	const char *budget, *history, *md, *json, *junit, *html, *folded, *annotate;
-	bool warn_only, quiet, quiet_if_fine, lint_budget, show_help, show_version;
+	bool warn_only, quiet, verbose, no_sandbox, quiet_if_fine, lint_budget, show_help,
+		show_version;
 	bool is_run, is_confirm, confirm, is_detect;
 	const char *earlier_path;
+	bool is_swapped; /* by git the new side's commit is the older one */
 	struct earlier earlier;
 	struct regress_recipe recipe;
 	struct regress_page page;

@@ -13,6 +13,7 @@
 #include "report/report.h"
 #include "cmd/inputs.h"
 #include "cmd/clean.h"
+#include "cmd/confine.h"
 #include "cmd/progress.h"
 #include "cmd/resolve_options.h"
 #include "cmd/watch.h"
@@ -251,6 +252,8 @@ int main(int argc, char **argv)
 	listen_for_signals(&r.load);
 	sigaction(SIGINT, &sa, NULL);
 	catch_ends();
+	if (!rc)
+		rc = confine_resolve(&r, &err);
 	if (!rc)
 		rc = r.header_only ? show_header(&r, &err) : run(&r, &in, &err);
 	errno = 0;

@@ -345,6 +345,12 @@ static const struct option_row options[] = {
 	{'i', "input", NULL, "FILE", "the recording, as perf spells it", SETS_TEXT(input)},
 	{'j', "jobs", NULL, "N", "threads (default: as many as processors, fewer for small files)",
 	 SETS_NUMBER(load.n_threads, 64)},
+	{0, "no-sandbox", NULL, NULL,
+	 "keep all rights while reading (default: write only the output and the\n"
+	 "cache, execute and connect nothing)",
+	 SETS_FLAG(no_sandbox)},
+	{'v', "verbose", NULL, NULL, "say what of the sandbox this kernel does not have",
+	 SETS_FLAG(verbose)},
 	{'q', "quiet", NULL, NULL, "no notes on stderr", SETS_FLAG(quiet)},
 	{0, "stdio", NULL, NULL, NULL, /* a habit of perf's users */
 	 REFUSED("-f top is a table, -f folded all stacks")},

@@ -29,7 +29,7 @@ struct resolve {
 	uint64_t explain_ip;
 	struct fetch_watch watch;
 	char cache_dir[PATH_MAX];
-	bool strict, quiet, no_cache, header_only, explain, show_help, show_version, show_formats,
+	bool strict, quiet, verbose, no_sandbox, no_cache, header_only, explain, show_help, show_version, show_formats,
 		show_inputs;
 	bool given[OPTIONS_MAX];  /* by row of the options */
 	VEC(const char *) inputs; /* at least one */

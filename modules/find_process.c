@@ -13,6 +13,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/helper.h"
 #include "base/rooted.h"
 #include "modules/find.h"
 
@@ -105,9 +106,13 @@ static struct elf_image *among_mappings(struct finder *f)
 	unsigned lines = 0, candidates = 0;
 	struct elf_image *img = NULL;
 	FILE *maps;
+	int fd;
 
 	snprintf(name, sizeof name, "/proc/%" PRIu32 "/maps", dso->mapped_by);
-	maps = fopen(name, "re");
+	fd = helper_maps(name);
+	maps = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!maps && fd >= 0)
+		close(fd);
 	if (!maps)
 		return NULL;
 	while (!img && lines++ < LINES_MAX && candidates < CANDIDATES_MAX &&
@@ -128,13 +133,10 @@ static struct elf_image *as_program(struct finder *f)
 {
 	const struct dso *dso = f->entry->m.dso;
 	char name[32], path[PATH_MAX];
-	ssize_t n;
 
 	snprintf(name, sizeof name, "/proc/%" PRIu32 "/exe", dso->mapped_by);
-	n = readlink(name, path, sizeof path - 1);
-	if (n < 0)
+	if (!rooted_real(NULL, name, path))
 		return NULL;
-	path[n] = 0;
 	return same_name(path, dso->path) ? try_name(f, name) : NULL;
 }
 

@@ -243,6 +243,9 @@ struct modules_options {
 int modules_new(struct modules **ret, const struct modules_options *opt, struct err *err);
 void modules_free(struct modules *m);
 
+/* Where fetched files are kept; "" for nowhere. The caller frees it; NULL: out of memory. */
+char *modules_fetch_dir(void);
+
 /* The prefix for all paths; "" for none. */
 const char *modules_symfs(const struct modules *m);
 /* Where perf keeps copies of files, and symbol lists of kernels; "" for nowhere. */

@@ -48,6 +48,13 @@ static char *debuginfod_dir(const struct modules_options *opt, const char *home)
 			   : path_join(home, "/.cache/debuginfod_client");
 }
 
+char *modules_fetch_dir(void)
+{
+	const char *home = getenv("HOME");
+
+	return debuginfod_dir(&(struct modules_options){0}, home ? home : "");
+}
+
 int search_path_init(struct search_path *p, const struct modules_options *opt)
 {
 	const char *home = getenv("HOME");

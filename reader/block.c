@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/pages.h"
+#include "base/tempfile.h"
 #include "reader/byte_source.h"
 
 void block_store_init(struct block_store *s, size_t window_bytes)

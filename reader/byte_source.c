@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/tempfile.h"
 #include "base/clock.h"
 #include "base/pages.h"
 #include "base/rooted.h"
@@ -235,49 +236,6 @@ ssize_t byte_source_read(struct byte_source *s, void *p, size_t n, struct err *e
 	if (rc > 0)
 		s->pos += (uint64_t)rc;
 	return rc;
-}
-
-static int tempfile_in(const char *dir)
-{
-	char path[4096];
-	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-
-	if (fd >= 0)
-		return fd;
-	if ((size_t)snprintf(path, sizeof path, "%s/unspool-XXXXXX", dir) >= sizeof path)
-		return -1;
-	fd = mkostemp(path, O_CLOEXEC);
-	if (fd >= 0)
-		unlink(path);
-	return fd;
-}
-
-int tempfile_open(struct err *err)
-{
-	/* /tmp comes last: on many systems it is in memory, and this data is too large for memory.
-	 */
-	const char *const dirs[] = {getenv("TMPDIR"), "/var/tmp", "/tmp"};
-	int fd = -1;
-
-	for (size_t i = 0; fd < 0 && i < sizeof dirs / sizeof *dirs; i++)
-		if (dirs[i] && *dirs[i])
-			fd = tempfile_in(dirs[i]);
-	return fd < 0 ? err_errno(err, errno, "/var/tmp", "make a temporary file in") : fd;
-}
-
-int tempfile_append(int fd, const void *p, size_t n, struct err *err)
-{
-	while (n) {
-		ssize_t rc = write(fd, p, n);
-
-		if (rc < 0 && errno == EINTR)
-			continue;
-		if (rc < 0)
-			return err_errno(err, errno, "temporary file", "write");
-		p = (const char *)p + rc;
-		n -= (size_t)rc;
-	}
-	return 0;
 }
 
 void byte_source_replace(struct byte_source *s, int fd, uint64_t size)

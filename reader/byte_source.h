@@ -61,10 +61,6 @@ int byte_source_spool(struct byte_source *s, struct err *err);
 /* Replaces the source by an open file of `size` bytes. */
 void byte_source_replace(struct byte_source *s, int fd, uint64_t size);
 
-/* Opens an unlinked temporary file for data that does not fit into memory. Returns a descriptor, or
- * negative with *err. */
-int tempfile_open(struct err *err);
-int tempfile_append(int fd, const void *p, size_t n, struct err *err);
 /* pread() until n bytes are read or the file ends. Returns the number of bytes, or negative with
  * *err. */
 ssize_t pread_full(int fd, uint64_t off, void *p, size_t n, const char *name, struct err *err);

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include "base/tempfile.h"
 #include "reader/byte_source.h"
 
 static struct order_page *page_of(struct order_log *l, uint64_t no)

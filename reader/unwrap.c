@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/tempfile.h"
 #include "base/unpack.h"
 
 /* Recordings are compressed to a tenth. Zeros are compressed to nearly nothing, but gigabytes of
