@@ -38,7 +38,7 @@ function shortName(name) {
 }
 
 // A method behind its class and package: "java.util.ArrayList.add(…)", "net/http.(*conn).serve".
-const DOTTED = /^[\w$]+(?:\.[\w$<>]+){2,}|\.\(\*?\w+\)\./;
+const DOTTED = /^[\w$]+(?:\.[\w$<>]+){2,}|\$\$Lambda|\.\(\*?\w+\)\./;
 
 // Where the parts of a qualified name begin: "ns::A<…>::f", packages of Go, of Java; JavaScript's names end with a file.
 function partsOf(name) {

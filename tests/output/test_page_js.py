@@ -286,7 +286,7 @@ for (const [name, room, want] of [
 	["java.lang.Object java.util.stream.ReferencePipeline.collect(java.util.stream.Collector)", 8, "collect"],
 	["void java.lang.Thread.run()", 8, "…run()"], ["void java.lang.Thread.<init>(java.lang.String)", 12, "…<init>(…)"], ["Ljava/util/ArrayList;::add", 9, "…add"],
 	["net/http.(*conn).serve", 10, "…serve"], ["void [System.Private.CoreLib] System.Threading.Thread::Start()[QuickJitted]", 10, "…Start()"],
-	["void java.util.stream.AbstractPipeline.wrapAndCopyInto", 20, "…wrapAndCopyInto"],
+	["java.lang.Object P$$Lambda/0x000001.apply(java.lang.Object)", 10, "…apply(…)"], ["void java.util.stream.AbstractPipeline.wrapAndCopyInto", 20, "…wrapAndCopyInto"],
 	["Compile::Compile(ciEnv*, ciMethod*, int, bool)", 20, "Compile::Compile(…)"], ["Compile::Compile(ciEnv*, ciMethod*, int, bool)", 9, "Compile"],
 	["py::run:/srv/app/main.py", 12, "run main.py"],
 	["encoder_listencode_dict.isra.0", 24, "encoder_listencode_dict"], ["f_of_something.constprop.0.isra.0", 14, "f_of_something"], ["__libc_start_main@@GLIBC_2.34", 20, "__libc_start_main"],
