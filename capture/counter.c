@@ -7,6 +7,7 @@
 
 #include "capture/perf_rights.h"
 #include "capture/session.h"
+#include "reader/format.h"
 
 static void exclude_kernel(struct session *s, size_t event)
 {
@@ -94,7 +95,7 @@ static int refused(const struct session *s, const struct counter *c, pid_t pid, 
 		.pid = pid,
 		.cpu = s->sets[kind].cpus.cpus.v[c->slot],
 		.wants_kernel = !s->attrs[c->event].exclude_kernel,
-		.is_tracepoint = s->attrs[c->event].type == PERF_TYPE_TRACEPOINT,
+		.is_tracepoint = event_is_tracepoint(s->attrs[c->event].type),
 		.is_probe = s->events[c->event].is_probe,
 		.is_command = s->command_pid != 0,
 		.n_fds = fds_needed(s),

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "capture/sysfile.h"
 #include "probe/probe.h"
+#include "reader/format.h"
 
 /* perf_event.h: enum perf_hw_id, perf_sw_ids; the names are perf's. */
 static const struct event_name {
@@ -322,7 +323,7 @@ static int modify_group(const char **at, struct event *events, size_t n, struct 
 		const char *colon = strchr(e->name, ':');
 		int rc = apply_modifiers(e, mods, len, err);
 
-		if (colon && e->type == PERF_TYPE_TRACEPOINT)
+		if (colon && event_is_tracepoint(e->type))
 			colon = strchr(colon + 1, ':');
 		if (rc)
 			return rc;

@@ -6,6 +6,7 @@
 
 #include "capture/perf_rights.h"
 #include "capture/session.h"
+#include "reader/format.h"
 
 #define RING_BYTES_MIN	 ((size_t)128 << 10) /* room for two records of the maximum size */
 #define RING_BYTES_AUTO	 ((size_t)4 << 20)
@@ -50,7 +51,7 @@ static size_t expected_hz(const struct session *s)
 
 	for (size_t i = 0; i < s->n_events; i++)
 		if (hz < HITS_HZ &&
-		    (s->events[i].is_probe || s->events[i].type == PERF_TYPE_TRACEPOINT))
+		    (s->events[i].is_probe || event_is_tracepoint(s->events[i].type)))
 			hz = HITS_HZ;
 	return hz;
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "capture/sysfile.h"
+#include "reader/format.h"
 
 #define FORMAT_BYTES_MAX ((size_t)1 << 20)
 
@@ -54,7 +55,7 @@ static const char *tracepoint_name(const struct event *e)
 
 static size_t system_length(const struct event *e)
 {
-	return e->type == PERF_TYPE_TRACEPOINT ? strcspn(tracepoint_name(e), ":/") : 0;
+	return event_is_tracepoint(e->type) ? strcspn(tracepoint_name(e), ":/") : 0;
 }
 
 static bool same_system(const struct event *a, const struct event *b)

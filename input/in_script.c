@@ -134,7 +134,7 @@ static int keep_data(struct reader *r, const char *s, size_t n, struct err *err)
 		data.n--;
 	if (!data.n)
 		return 0;
-	if (e->attr.type != PERF_TYPE_TRACEPOINT) {
+	if (!event_is_tracepoint(e->attr.type)) {
 		const char *at = s;
 
 		if (word_to_hex(word_next(&at), &r->when.addr))

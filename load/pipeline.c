@@ -41,7 +41,7 @@ int pipeline_open(struct loaded *p, const struct load_options *opt, struct err *
 static bool may_have_tracepoints(const struct perf_file *f)
 {
 	for (size_t i = 0; i < perf_file_event_count(f); i++)
-		if (perf_file_event(f, i)->attr.type == PERF_TYPE_TRACEPOINT)
+		if (event_is_tracepoint(perf_file_event(f, i)->attr.type))
 			return true;
 	return perf_file_info(f)->is_pipe;
 }

@@ -111,7 +111,7 @@ static size_t bare_name_length(const struct profile_event *e, const char *name)
 {
 	const char *colon = strchr(name, ':');
 
-	if (!colon || e->attr.type == PERF_TYPE_TRACEPOINT ||
+	if (!colon || event_is_tracepoint(e->attr.type) ||
 	    colon[1 + strspn(colon + 1, "ukhGHpPSDWIeb")])
 		return strlen(name);
 	return (size_t)(colon - name);

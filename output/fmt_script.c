@@ -208,7 +208,7 @@ int script_fields_parse(struct script_fields *f, const char *list, struct err *e
 
 static unsigned default_fields(const struct profile *p, const struct profile_event *e)
 {
-	const bool is_trace = output_type(e) == PERF_TYPE_TRACEPOINT;
+	const bool is_trace = event_is_tracepoint(e->attr.type);
 	const uint64_t has = type_has(p, e);
 	unsigned f = SCRIPT_COMM | SCRIPT_EVENT | SCRIPT_SYM | SCRIPT_SYMOFF | SCRIPT_DSO;
 

@@ -81,13 +81,7 @@ bool profile_is_stitched(const struct profile *p, uint32_t node)
 	return node && p->locations.v[p->nodes.v[node].location].how == FRAME_STITCHED;
 }
 
-static bool is_clock(const struct perf_attr *a)
-{
-	return a->type == PERF_TYPE_SOFTWARE &&
-	       (a->config == PERF_COUNT_SW_CPU_CLOCK || a->config == PERF_COUNT_SW_TASK_CLOCK);
-}
-
 bool profile_event_is_clock(const struct profile_event *e)
 {
-	return e->is_ns || is_clock(&e->attr);
+	return e->is_ns || event_is_clock(e->attr.type, e->attr.config);
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/nonstring.h"
+#include "reader/event_kind.h"
 
 /* The first eight bytes, as text. A writer of the other byte order leaves them reversed. */
 #define PERFDATA_MAGIC	  "PERFILE2"
@@ -122,13 +123,6 @@ enum perfdata_feature {
 	FEATURE_SIMPLEPERF_INIT_MAP = 134,
 	FEATURE_N = 256,
 };
-
-/* Of an event's type and config: a clock of the kernel's, which samples by a timer. */
-static inline bool event_is_clock(uint32_t type, uint64_t config)
-{
-	return type == PERF_TYPE_SOFTWARE &&
-	       (config == PERF_COUNT_SW_CPU_CLOCK || config == PERF_COUNT_SW_TASK_CLOCK);
-}
 
 /* One that the kernel counts itself, as page faults. Kernels (6.18) fill in the fields of a sample
  * once for all recordings that count such an event, and reserve room for what those of all take:

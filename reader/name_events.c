@@ -152,7 +152,7 @@ static int names_from_tracing(struct perf_file *f)
 
 	for (i = 0; i < f->events.v.n; i++)
 		if (!f->events.v.v[i]->named &&
-		    f->events.v.v[i]->pub.attr.type == PERF_TYPE_TRACEPOINT)
+		    event_is_tracepoint(f->events.v.v[i]->pub.attr.type))
 			break;
 	p = i < f->events.v.n ? features_get(f->features, FEATURE_TRACING_DATA, &size) : NULL;
 	if (p)

@@ -188,7 +188,7 @@ static void tracing_settle(struct perf_file *f)
 
 bool perf_file_trace_text(const struct perf_file *f, const struct perf_sample *s, struct text *out)
 {
-	return s->event->attr.type == PERF_TYPE_TRACEPOINT && f->tracepoints &&
+	return event_is_tracepoint(s->event->attr.type) && f->tracepoints &&
 	       s->extra->raw_size && tracepoints_print(f->tracepoints, s, &f->namer, out);
 }
 

@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "reader/event_kind.h"
 
 /* ---- identity of code -------------------------------------------------------------------- */
 
