@@ -183,7 +183,7 @@ for bad, why in (("nosuch", "is none of"), ("comm,+ip", "either all fields"), ("
 p = run([RESOLVE, "-f", "script", "-F", "comm,cpu", "chain.data"], check=False)
 tap.check(p.returncode == 2 and "have no cpu" in p.stderr, "-F of what samples do not have: refused", p.stderr)
 p = run([RESOLVE, "-f", "folded", "-F", "comm", "clock.data"], check=False)
-tap.check(p.returncode == 2 and "-f script and jsonl have" in p.stderr, "-F with another format: refused", p.stderr)
+tap.check(p.returncode == 2 and "-f script, jsonl have" in p.stderr, "-F with another format: refused", p.stderr)
 
 with open("tp.data", "rb") as f:
     good = f.read()
