@@ -120,10 +120,8 @@ struct arch {
 	/* The effect of an instruction on a frame; NULL: not supported. */
 	code_step_fn *code_step;
 	code_may_start_fn *code_may_start; /* NULL: anywhere */
-	/* Recognizes the start of a function by the bytes before it; NULL: not supported. Called
-	 * only for addresses that are multiples of code_begins_align. */
+	/* Recognizes the start of a function by the bytes before it; NULL: not supported. */
 	code_begins_fn *code_begins;
-	uint8_t code_begins_align;
 	/* The bytes of the stubs that CPython generates for its functions
 	 * (Python/asm_trampoline.S), which lower the stack pointer by one word; NULL: not known.
 	 * stub_prefix: what may stand before them. */

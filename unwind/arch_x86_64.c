@@ -207,7 +207,6 @@ const struct arch arch_x86_64 = {
 	.code_step = code_step_x86_64,
 	.code_may_start = code_may_start_x86_64,
 	.code_begins = code_begins_x86_64,
-	.code_begins_align = 64,
 	.stub = python_stub,
 	.stub_bytes = sizeof python_stub,
 	.stub_prefix = endbr64,

@@ -660,17 +660,32 @@ static bool is_small_gap(struct cfi_module *cm, uint64_t vaddr)
 	       cfi_index_find(&cm->eh, vaddr + GAP_BYTES, &fde) > 0;
 }
 
+/* Where the last function with call frame information before vaddr ends; 0: there is none. */
+static uint64_t fde_end_before(struct cfi_module *cm, uint64_t vaddr)
+{
+	struct cfi_fde fde;
+	uint64_t start;
+
+	return cfi_index_start(&cm->eh, vaddr, &start) > 0 &&
+			       cfi_index_find(&cm->eh, start, &fde) > 0 && fde.end <= vaddr
+		       ? fde.end
+		       : 0;
+}
+
 /* Scans the code for calls only if no symbol covers vaddr. */
 static bool function_find(struct cfi_module *cm, uint64_t vaddr, struct code_function *ret)
 {
+	uint64_t low;
+
 	code_open(cm);
-	if (code_index_function(&cm->code, vaddr, ret))
+	low = fde_end_before(cm, vaddr);
+	if (code_index_function(&cm->code, vaddr, low, ret))
 		return true;
 	if (cm->calls_opened || ret->is_part || is_small_gap(cm, vaddr))
 		return false;
 	cm->calls_opened = true;
-	code_index_add_calls(&cm->code, cm->mod->image, cm->arch);
-	return code_index_function(&cm->code, vaddr, ret);
+	code_starts_read(&cm->code.code, cm->mod->image, cm->arch);
+	return code_index_function(&cm->code, vaddr, low, ret);
 }
 
 bool cfi_module_code_frame(struct cfi_module *cm, uint64_t vaddr, struct code_function *fn,

@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "base/vec.h"
+#include "unwind/code_starts.h"
 
 /* Maximum number of restarts because a call turned out not to return. */
 #define RESTARTS_MAX 64
@@ -26,6 +27,8 @@ struct flow {
 	const uint8_t *code;
 	size_t n;
 	const struct code_frame *entry;
+	const struct code_starts *starts; /* see code_rows_find() */
+	uint64_t vaddr;
 	/* By offset: 1 + index in `frames` (0: not reached); flags; length of the instruction. */
 	uint16_t *frame_at;
 	uint8_t *flags, *bytes_at;
@@ -39,8 +42,7 @@ struct flow {
 	bool is_jit, restart, bad, nomem;
 };
 
-/* True if both frames lead to the same caller. */
-static bool same_caller(const struct code_frame *a, const struct code_frame *b)
+bool code_same_caller(const struct code_frame *a, const struct code_frame *b)
 {
 	return a->sp == b->sp && a->fp == b->fp && a->saved_fp == b->saved_fp &&
 	       a->saved_ra == b->saved_ra && a->fp_holds == b->fp_holds && a->ra_reg == b->ra_reg &&
@@ -50,7 +52,7 @@ static bool same_caller(const struct code_frame *a, const struct code_frame *b)
 
 static bool same_frame(const struct code_frame *a, const struct code_frame *b)
 {
-	return same_caller(a, b) && a->copy == b->copy && a->copy_off == b->copy_off &&
+	return code_same_caller(a, b) && a->copy == b->copy && a->copy_off == b->copy_off &&
 	       a->copy_reg == b->copy_reg && a->ra_copy == b->ra_copy && a->cfa_reg == b->cfa_reg;
 }
 
@@ -74,7 +76,7 @@ static uint16_t frame_number(struct flow *f, const struct code_frame *frame)
 	else if (vec_push(&f->frames, *frame))
 		f->nomem = true;
 	else {
-		f->has_frames |= !same_caller(f->entry, frame);
+		f->has_frames |= !code_same_caller(f->entry, frame);
 		return (uint16_t)f->frames.n;
 	}
 	return 0;
@@ -107,6 +109,19 @@ static struct code_frame common(const struct code_frame *a, const struct code_fr
 	return r;
 }
 
+static bool seems_start(const struct flow *f, uint64_t off)
+{
+	return f->starts && code_starts_has(f->starts, f->vaddr + off);
+}
+
+/* True if a function seems to start at `off`, which only the return of a call leads to, with the
+ * frame of another function: the call does not return. With stack protectors and without padding
+ * this is how many functions end. */
+static bool is_next_function(const struct flow *f, uint64_t off, const struct code_frame *frame)
+{
+	return !code_same_caller(f->entry, frame) && seems_start(f, off);
+}
+
 /* Notes that a path comes to `off` with `frame`. Paths that differ only in copies do not contradict
  * each other. */
 static void arrive(struct flow *f, uint64_t off, const struct code_frame *frame, uint8_t after)
@@ -120,9 +135,13 @@ static void arrive(struct flow *f, uint64_t off, const struct code_frame *frame,
 	f->reached = off < f->reached ? f->reached : off + 1;
 	number = f->frame_at[off];
 	both = *frame;
+	if (!number && after == AFTER_CALL && is_next_function(f, off, frame)) {
+		f->flags[off] |= NO_RETURN;
+		return;
+	}
 	if (!number) {
 		f->flags[off] |= after;
-	} else if (same_caller(&f->frames.v[number - 1], frame)) {
+	} else if (code_same_caller(&f->frames.v[number - 1], frame)) {
 		f->flags[off] &= after_call ? 0xff : (uint8_t)~AFTER_CALL;
 		both = common(&f->frames.v[number - 1], frame);
 	} else if (after_call && !(f->flags[off] & AFTER_CALL)) {
@@ -152,7 +171,7 @@ static void note_switch(struct flow *f, const struct code_frame *frame)
 	} else if (f->switches < SWITCH_FRAME) {
 		f->switches = SWITCH_FRAME;
 		f->switch_frame = *frame;
-	} else if (!same_caller(&f->switch_frame, frame)) {
+	} else if (!code_same_caller(&f->switch_frame, frame)) {
 		f->switches = SWITCH_SEVERAL;
 	} else {
 		f->switch_frame = common(&f->switch_frame, frame);
@@ -192,6 +211,15 @@ static bool leaves_with_return(const struct flow *f, uint32_t off, const struct 
 				 (jumps && off + (uint64_t)insn->target >= f->n));
 }
 
+/* True if the function sets its frame pointer a second time: the code is another function's, which
+ * a call that does not return seems to lead to. */
+static bool makes_frame_again(const struct code_frame *before, const struct code_frame *after)
+{
+	return before->fp_holds == CODE_FP_FRAME && before->fp == before->saved_fp &&
+	       after->fp_holds == CODE_FP_FRAME && after->fp == after->sp &&
+	       after->fp != before->fp;
+}
+
 /* How the next instruction is reached. Code that HotSpot compiled for a loop that is already
  * running (on-stack replacement) starts with a call that nothing leads to and filler; its entry
  * follows, with the frame of a function's entry. */
@@ -205,7 +233,8 @@ static uint8_t flags_after(const struct flow *f, uint32_t off, const struct code
 /* Analyzes the instruction at `off` and the places it leads to. */
 static void follow(struct flow *f, uint32_t off)
 {
-	struct code_frame frame = f->frames.v[f->frame_at[off] - 1];
+	const struct code_frame before = f->frames.v[f->frame_at[off] - 1];
+	struct code_frame frame = before;
 	struct code_insn insn;
 
 	if (!f->steps) {
@@ -219,7 +248,8 @@ static void follow(struct flow *f, uint32_t off)
 			rule_out(f, off);
 		return;
 	}
-	if (frame.sp == CODE_SP_WRONG || (f->is_jit && insn.uses_callers_fp)) {
+	if (frame.sp == CODE_SP_WRONG || (f->is_jit && insn.uses_callers_fp) ||
+	    makes_frame_again(&before, &frame)) {
 		rule_out(f, off);
 		return;
 	}
@@ -269,7 +299,7 @@ static void follow_switches(struct flow *f)
 	while (!f->is_jit && !f->bad && !f->nomem && !f->restart &&
 	       (f->switches == SWITCH_FRAME || (f->switches == SWITCH_ENTRY && !f->has_frames))) {
 		off = unreached(f, off);
-		if (off >= f->n)
+		if (off >= f->n || seems_start(f, off))
 			break;
 		arrive(f, off, &f->switch_frame, 0);
 		follow_all(f);
@@ -328,7 +358,7 @@ static int rows_make(struct flow *f, struct code_rows *ret)
 			row.frame = f->frames.v[f->frame_at[off] - 1];
 		last = rows.n ? &rows.v[rows.n - 1] : NULL;
 		if (last && last->is_known == row.is_known &&
-		    (!row.is_known || same_caller(&last->frame, &row.frame)))
+		    (!row.is_known || code_same_caller(&last->frame, &row.frame)))
 			continue;
 		if (vec_push(&rows, row)) {
 			vec_done(&rows);
@@ -362,16 +392,19 @@ static void flow_run(struct flow *f)
 	f->bad = true;
 }
 
-int code_rows_find(code_step_fn *step, const uint8_t *code, size_t n,
-		   const struct code_frame *entry, enum code_origin origin, uint64_t *steps,
-		   struct code_rows *ret)
+int code_rows_find(code_step_fn *step, const struct code_of *of, const struct code_frame *entry,
+		   uint64_t *steps, struct code_rows *ret)
 {
-	struct flow f = {
-		.step = step, .code = code, .entry = entry, .is_jit = origin == CODE_OF_JIT};
+	struct flow f = {.step = step,
+			 .code = of->code,
+			 .entry = entry,
+			 .starts = of->starts,
+			 .vaddr = of->vaddr,
+			 .is_jit = of->origin == CODE_OF_JIT};
 	uint64_t allowed;
 	int rc = 0;
 
-	f.n = n < CODE_BYTES_MAX ? n : CODE_BYTES_MAX;
+	f.n = of->n < CODE_BYTES_MAX ? of->n : CODE_BYTES_MAX;
 	allowed = (uint64_t)f.n * CODE_STEPS_PER_BYTE;
 	allowed = allowed < *steps ? allowed : *steps;
 	f.steps = allowed;
@@ -400,7 +433,7 @@ void code_rows_done(struct code_rows *rows)
 	*rows = (struct code_rows){0};
 }
 
-const struct code_frame *code_rows_at(const struct code_rows *rows, uint64_t off)
+const struct code_row *code_row_at(const struct code_rows *rows, uint64_t off)
 {
 	size_t low = 0, high = rows->n, mid;
 
@@ -411,5 +444,12 @@ const struct code_frame *code_rows_at(const struct code_rows *rows, uint64_t off
 		else
 			high = mid;
 	}
-	return low && rows->v[low - 1].is_known ? &rows->v[low - 1].frame : NULL;
+	return low && rows->v[low - 1].is_known ? &rows->v[low - 1] : NULL;
+}
+
+const struct code_frame *code_rows_at(const struct code_rows *rows, uint64_t off)
+{
+	const struct code_row *row = code_row_at(rows, off);
+
+	return row ? &row->frame : NULL;
 }

@@ -59,6 +59,9 @@ struct code_frame {
 	uint8_t record;
 };
 
+/* True if both frames lead to the same caller. */
+bool code_same_caller(const struct code_frame *a, const struct code_frame *b);
+
 static inline void code_fp_set_other(struct code_frame *f)
 {
 	f->fp_holds = CODE_FP_OTHER;
@@ -127,23 +130,36 @@ struct code_rows {
  * other code has made the frame, and nothing is known of it. */
 enum code_origin { CODE_OF_FILE, CODE_OF_JIT };
 
-/* Analyzes the function that starts at `code` and has `n` bytes. `entry`: the frame at its start.
- * *ret is empty if the bytes seem not to be a function, or if more than *steps steps would be
- * needed; the steps used are subtracted from *steps. Returns 0 or -ERR_NOMEM. */
-int code_rows_find(code_step_fn *step, const uint8_t *code, size_t n,
-		   const struct code_frame *entry, enum code_origin origin, uint64_t *steps,
-		   struct code_rows *ret);
+struct code_starts;
+
+/* The code of a function, from its start on. */
+struct code_of {
+	const uint8_t *code;
+	size_t n;
+	enum code_origin origin;
+	/* If not NULL: where functions seem to start in its module; `vaddr`: of `code`. */
+	const struct code_starts *starts;
+	uint64_t vaddr;
+};
+
+/* Analyzes a function. `entry`: the frame at its start. *ret is empty if the bytes seem not to be a
+ * function, or if more than *steps steps would be needed; the steps used are subtracted from
+ * *steps. Returns 0 or -ERR_NOMEM. */
+int code_rows_find(code_step_fn *step, const struct code_of *of, const struct code_frame *entry,
+		   uint64_t *steps, struct code_rows *ret);
 void code_rows_done(struct code_rows *rows);
 
-/* The frame at an offset from the function's start; NULL: not known. Valid as long as *rows. */
+/* The row at an offset from the function's start; NULL: the frame is not known there. Valid as long
+ * as *rows. */
+const struct code_row *code_row_at(const struct code_rows *rows, uint64_t off);
+/* The frame of that row, likewise. */
 const struct code_frame *code_rows_at(const struct code_rows *rows, uint64_t off);
 
 /* True if a function may start at `at`: it is aligned, or follows padding or an instruction that
  * does not continue. `n` bytes before it are readable. */
 typedef bool code_may_start_fn(const uint8_t *at, size_t n, uint64_t vaddr);
 
-/* True if a function starts at `at`, which is aligned to arch.code_begins_align. `n` bytes before
- * it are readable. */
+/* True if a function starts at `at`, which is aligned. `n` bytes before it are readable. */
 typedef bool code_begins_fn(const uint8_t *at, size_t n);
 
 /* One per processor. */

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Functions without a known end are analyzed up to this size. */
-#define OPEN_BYTES (64u << 10)
+#include "unwind/unwind.h"
 
 /* Maximum padding between functions. */
 #define PADDING_MAX 64
@@ -14,12 +13,12 @@
 /* Maximum number of functions without symbols or calls that may follow a known one. */
 #define NEXT_MAX 64
 
-/* The code of larger modules is not scanned for calls. */
-#define CALLS_BYTES_MAX (512u << 20)
-
 /* Per module. No real program has more. */
 #define ROWS_MAX      (8u << 20)
 #define FUNCTIONS_MAX (1u << 20)
+
+/* Maximum number of call targets that are tried as starts of the function of one place. */
+#define CANDIDATES_MAX 16
 
 /* Maximum number of names of one function that are examined. */
 #define ALIASES_MAX 64
@@ -38,12 +37,12 @@ static inline bool is_function(const struct code_index *ix, const struct elf_sym
 	*ret = elf_symbols_at(t, i);
 	type = ELF64_ST_TYPE(ret->st_info);
 	return (type == STT_FUNC || type == STT_GNU_IFUNC) && ret->st_shndx != SHN_UNDEF &&
-	       ret->st_value - ix->code_start < ix->code_bytes;
+	       ret->st_value - ix->code.code_start < ix->code.code_bytes;
 }
 
 static size_t part_of(const struct code_index *ix, uint64_t start)
 {
-	return (start - ix->code_start) >> ix->part_shift;
+	return (start - ix->code.code_start) >> ix->part_shift;
 }
 
 static void count_parts(struct code_index *ix)
@@ -122,13 +121,13 @@ void code_index_open(struct code_index *ix, const struct module *mod)
 		table_add(ix, mod->image, ".dynsym");
 		table_add(ix, mod->mini, ".symtab");
 	}
-	code_extent(mod->image, &ix->code_start, &ix->code_bytes);
+	code_extent(mod->image, &ix->code.code_start, &ix->code.code_bytes);
 	code_index_open_bare(ix, mod->image);
-	if (!ix->n_tables || !ix->code_bytes)
+	if (!ix->n_tables || !ix->code.code_bytes)
 		return;
-	while ((ix->code_bytes - 1) >> ix->part_shift >> PARTS_BITS)
+	while ((ix->code.code_bytes - 1) >> ix->part_shift >> PARTS_BITS)
 		ix->part_shift++;
-	ix->n_parts = part_of(ix, ix->code_start + ix->code_bytes - 1) + 1;
+	ix->n_parts = part_of(ix, ix->code.code_start + ix->code.code_bytes - 1) + 1;
 	ix->parts = calloc(ix->n_parts + 1, sizeof *ix->parts);
 	ix->is_sorted = calloc(ix->n_parts, sizeof *ix->is_sorted);
 	if (!ix->parts || !ix->is_sorted)
@@ -169,131 +168,8 @@ void code_index_done(struct code_index *ix)
 	free(ix->starts);
 	free(ix->parts);
 	free(ix->is_sorted);
-	free(ix->calls);
-	free(ix->begins);
+	code_starts_done(&ix->code);
 	hash_done(&ix->by_start);
-}
-
-/* ---- targets of calls --------------------------------------------------------------------- */
-
-static bool bit_at(const uint64_t *bits, uint64_t i)
-{
-	return bits[i / 64] >> i % 64 & 1;
-}
-
-static void bit_set(uint64_t *bits, uint64_t i)
-{
-	bits[i / 64] |= 1ull << i % 64;
-}
-
-static void calls_read(struct code_index *ix, const struct elf_segment *seg, const uint8_t *code,
-		       size_t n, const struct arch *arch)
-{
-	const enum insn_set set = processor_insn_set(arch->e_machine);
-	size_t off = 0;
-	int64_t to;
-
-	while (next_call(set, code, n, &off, &to)) {
-		uint64_t vaddr = seg->vaddr + (uint64_t)to, i = vaddr - ix->code_start;
-		bool is_inside = to >= 0 && to < (int64_t)n;
-
-		if (i < ix->n_calls && (!is_inside || !arch->code_may_start ||
-					arch->code_may_start(code + to, (size_t)to, vaddr)))
-			bit_set(ix->calls, i);
-	}
-}
-
-/* Offset of the first function at or after `off` that is recognized by the bytes before it; n:
- * none. `vaddr`: of the code. */
-static size_t next_begin(const struct arch *arch, const uint8_t *code, size_t n, uint64_t vaddr,
-			 size_t off)
-{
-	const unsigned align = arch->code_begins_align;
-
-	if (!arch->code_begins)
-		return n;
-	off += -(vaddr + off) % align;
-	while (off < n && !arch->code_begins(code + off, off))
-		off += align;
-	return off < n ? off : n;
-}
-
-/* Notes the functions that are recognized by the padding before them: only pointers may lead
- * there. */
-static void begins_read(struct code_index *ix, const struct elf_segment *seg, const uint8_t *code,
-			size_t n, const struct arch *arch)
-{
-	size_t off = 0;
-
-	while ((off = next_begin(arch, code, n, seg->vaddr, off)) < n) {
-		uint64_t i = seg->vaddr + off++ - ix->code_start;
-
-		if (i < ix->n_calls) {
-			bit_set(ix->calls, i);
-			bit_set(ix->begins, i / arch->code_begins_align);
-		}
-	}
-}
-
-void code_index_add_calls(struct code_index *ix, const struct elf_image *img,
-			  const struct arch *arch)
-{
-	const struct elf_segment *segs;
-	size_t n = elf_image_segments(img, &segs), i, left, unread;
-	const uint8_t *code;
-
-	if (!ix->code_bytes || ix->code_bytes > CALLS_BYTES_MAX)
-		return;
-	elf_image_bytes(img, &unread); /* bounds the work when segments overlap */
-	ix->calls = calloc((ix->code_bytes - 1) / 64 + 1, sizeof *ix->calls);
-	if (arch->code_begins)
-		ix->begins = calloc((ix->code_bytes - 1) / arch->code_begins_align / 64 + 1,
-				    sizeof *ix->begins);
-	if (!ix->calls || (arch->code_begins && !ix->begins))
-		return;
-	ix->n_calls = ix->code_bytes;
-	for (i = 0; i < n; i++) {
-		code = segs[i].flags & PF_X ? elf_image_at_vaddr(img, segs[i].vaddr, &left) : NULL;
-		if (!code || left > unread)
-			continue;
-		calls_read(ix, &segs[i], code, left, arch);
-		begins_read(ix, &segs[i], code, left, arch);
-		unread -= left;
-	}
-}
-
-/* Finds the last call target in [low, vaddr]. Returns false if there is none near vaddr. */
-static bool called_before(const struct code_index *ix, uint64_t vaddr, uint64_t low, uint64_t *ret)
-{
-	uint64_t i = vaddr - ix->code_start, n;
-
-	if (i >= ix->n_calls)
-		return false;
-	for (n = 0; n < OPEN_BYTES && n <= i && vaddr - n >= low; n++)
-		if (bit_at(ix->calls, i - n)) {
-			*ret = vaddr - n;
-			return true;
-		}
-	return false;
-}
-
-/* Finds the last function after padding that starts in [low, vaddr]. Returns false if there is none
- * near vaddr. */
-static bool begin_before(const struct code_index *ix, unsigned align, uint64_t vaddr, uint64_t low,
-			 uint64_t *ret)
-{
-	uint64_t at = vaddr - vaddr % align, end = at < OPEN_BYTES ? 0 : at - OPEN_BYTES;
-
-	if (!ix->begins || vaddr - ix->code_start >= ix->n_calls)
-		return false;
-	end = end < low ? low : end;
-	end = end < ix->code_start ? ix->code_start : end;
-	for (; at >= end && at; at -= align)
-		if (bit_at(ix->begins, (at - ix->code_start) / align)) {
-			*ret = at;
-			return true;
-		}
-	return false;
 }
 
 /* ---- functions ---------------------------------------------------------------------------- */
@@ -302,12 +178,12 @@ static bool begin_before(const struct code_index *ix, unsigned align, uint64_t v
  * after it are in their sorted places. */
 static size_t functions_up_to(struct code_index *ix, uint64_t vaddr)
 {
-	uint64_t off = vaddr - ix->code_start;
+	uint64_t off = vaddr - ix->code.code_start;
 	size_t low, high, mid;
 
-	if (!ix->n_starts || vaddr < ix->code_start)
+	if (!ix->n_starts || vaddr < ix->code.code_start)
 		return 0;
-	off = off < ix->code_bytes ? off : ix->code_bytes - 1;
+	off = off < ix->code.code_bytes ? off : ix->code.code_bytes - 1;
 	low = ix->parts[off >> ix->part_shift];
 	high = ix->parts[(off >> ix->part_shift) + 1];
 	if (low < high)
@@ -364,42 +240,69 @@ static void function_at(struct code_index *ix, size_t n, struct code_function *r
 		ret->end = open_end(ix, start);
 }
 
-bool code_index_function(struct code_index *ix, uint64_t vaddr, struct code_function *ret)
+bool code_index_function(struct code_index *ix, uint64_t vaddr, uint64_t low,
+			 struct code_function *ret)
 {
 	size_t n = functions_up_to(ix, vaddr);
-	uint64_t end = 0;
 
 	*ret = (struct code_function){0};
 	if (n) {
 		function_at(ix, n, ret);
-		end = ret->end;
-		if (vaddr < end)
+		if (vaddr < ret->end)
 			return !ret->is_part;
-		if (vaddr - end >= OPEN_BYTES || ret->is_part)
+		low = ret->end > low ? ret->end : low;
+		if (vaddr - ret->end >= OPEN_BYTES || ret->is_part)
 			*ret = (struct code_function){0};
 	}
-	if (called_before(ix, vaddr, end, &ret->start)) {
+	if (code_starts_called(&ix->code, vaddr, low, &ret->start)) {
 		ret->is_named = false;
 		ret->end = open_end(ix, ret->start);
 	}
+	ret->low = low;
 	return ret->end;
 }
 
-static const struct code_rows *rows_new(struct code_index *ix, const struct elf_image *img,
-					const struct arch *arch, const struct code_function *fn)
+/* A place and where it is looked for. */
+struct place {
+	struct code_index *ix;
+	const struct elf_image *img;
+	const struct arch *arch;
+	uint64_t vaddr;
+};
+
+/* Where the next function begins after padding, in the `size` bytes of code from `start` on, as
+ * offset; `size`: nowhere. */
+static uint64_t begin_in(const struct place *p, const uint8_t *code, uint64_t start, uint64_t size)
 {
-	const struct code_frame entry = arch_entry_frame(arch);
-	uint64_t size = fn->end - fn->start;
+	const uint64_t align = BEGINS_ALIGN << (BEGINS_CLASSES - 1);
+	uint64_t off;
+
+	if (!p->arch->code_begins)
+		return size;
+	if (p->ix->code.begins)
+		return code_starts_next(&p->ix->code, start + 1, start + size) - start;
+	for (off = 1 + -(start + 1) % align; off < size; off += align)
+		if (p->arch->code_begins(code + off, off))
+			return off;
+	return size;
+}
+
+static const struct code_rows *rows_new(const struct place *p, const struct code_function *fn)
+{
+	const struct code_frame entry = arch_entry_frame(p->arch);
+	struct code_index *ix = p->ix;
+	struct code_of of = {.origin = CODE_OF_FILE, .vaddr = fn->start};
 	struct code_rows rows;
-	const uint8_t *code;
 	size_t left;
 
-	code = elf_image_at_vaddr(img, fn->start, &left);
-	size = size < left ? size : left;
-	if (code && !fn->is_named && size)
-		size = next_begin(arch, code, size, fn->start, 1);
-	if (!code || ix->n_rows >= ROWS_MAX || ix->rows.n >= FUNCTIONS_MAX ||
-	    code_rows_find(arch->code_step, code, size, &entry, CODE_OF_FILE, &ix->steps, &rows))
+	of.code = elf_image_at_vaddr(p->img, fn->start, &left);
+	of.n = fn->end - fn->start < left ? fn->end - fn->start : left;
+	if (of.code && !fn->is_named && of.n) {
+		of.n = begin_in(p, of.code, fn->start, of.n);
+		of.starts = &ix->code;
+	}
+	if (!of.code || ix->n_rows >= ROWS_MAX || ix->rows.n >= FUNCTIONS_MAX ||
+	    code_rows_find(p->arch->code_step, &of, &entry, &ix->steps, &rows))
 		return NULL;
 	if (vec_push(&ix->rows, rows)) {
 		code_rows_done(&rows);
@@ -415,83 +318,163 @@ static const struct code_rows *rows_new(struct code_index *ix, const struct elf_
 }
 
 /* The first instruction from vaddr on that is not padding. */
-static uint64_t after_padding(const struct elf_image *img, const struct arch *arch, uint64_t vaddr)
+static uint64_t after_padding(const struct place *p, uint64_t vaddr)
 {
 	struct code_frame frame = {0};
 	struct code_insn insn;
 	size_t left, off = 0;
-	const uint8_t *code = elf_image_at_vaddr(img, vaddr, &left);
+	const uint8_t *code = elf_image_at_vaddr(p->img, vaddr, &left);
 
 	while (code && off < PADDING_MAX && off < left &&
-	       arch->code_step(code + off, left - off, &frame, &insn) && insn.is_filler)
+	       p->arch->code_step(code + off, left - off, &frame, &insn) && insn.is_filler)
 		off += insn.bytes;
 	return vaddr + off;
 }
 
-static const struct code_rows *rows_of(struct code_index *ix, const struct elf_image *img,
-				       const struct arch *arch, const struct code_function *fn)
+/* NULL: none, or out of memory. Valid until the next call; the rows in it as long as the index. */
+static const struct code_rows *rows_of(const struct place *p, const struct code_function *fn)
 {
-	uint32_t i = hash_get(&ix->by_start, fn->start);
+	uint32_t i = hash_get(&p->ix->by_start, fn->start);
 
-	return i != HASH_NONE ? &ix->rows.v[i] : rows_new(ix, img, arch, fn);
+	return i != HASH_NONE ? &p->ix->rows.v[i] : rows_new(p, fn);
 }
 
-/* The frame at vaddr in the last function that starts after padding, to which *fn is then changed;
- * NULL: not known. Call targets are less certain: a nearer one may be no function, because other
- * bytes can look like a call. No function with a symbol is taken beyond its end. */
-static const struct code_frame *begun_frame(struct code_index *ix, const struct elf_image *img,
-					    const struct arch *arch, struct code_function *fn,
-					    uint64_t vaddr)
-{
-	struct code_function begun = {.is_sure = true}, named = {0};
-	const struct code_frame *f = NULL;
-	const struct code_rows *rows;
-	size_t n;
+/* ---- several starts ----------------------------------------------------------------------- */
 
-	if (fn->is_named || !arch->code_begins)
+/* A function that seems to start here, and to contain the place. */
+struct candidate {
+	struct code_function fn;
+	struct code_rows rows;
+	const struct code_frame *frame; /* at the place; NULL: the function does not contain it */
+};
+
+static struct candidate candidate_at(const struct place *p, uint64_t start)
+{
+	struct candidate c = {.fn = {.start = start, .end = open_end(p->ix, start)}};
+	const struct code_rows *rows = rows_of(p, &c.fn);
+
+	if (!rows || p->vaddr >= c.fn.end || (rows->next && p->vaddr - start >= rows->next))
+		return c;
+	c.rows = *rows;
+	c.frame = code_rows_at(rows, p->vaddr - start);
+	return c;
+}
+
+/* The frame at the place in the last function that starts after padding, to which *fn is then
+ * changed; NULL: not known. */
+static const struct code_frame *begun_frame(const struct place *p, struct code_function *fn)
+{
+	struct candidate c = {0};
+	uint64_t start;
+
+	if (!code_starts_begun(&p->ix->code, p->vaddr, fn->low, &start))
 		return NULL;
-	n = functions_up_to(ix, vaddr);
-	if (n)
-		function_at(ix, n, &named);
-	if (!begin_before(ix, arch->code_begins_align, vaddr, named.end, &begun.start))
+	c = candidate_at(p, start);
+	if (!c.frame)
 		return NULL;
-	begun.end = open_end(ix, begun.start);
-	rows = rows_of(ix, img, arch, &begun);
-	if (rows && vaddr < begun.end && (!rows->next || vaddr - begun.start < rows->next))
-		f = code_rows_at(rows, vaddr - begun.start);
-	if (f)
-		*fn = begun;
-	return f;
+	*fn = c.fn;
+	fn->is_sure = true;
+	return c.frame;
+}
+
+/* True if the code from the row on, of the function at `start`, comes to vaddr by the return of a
+ * call. */
+static bool is_after_call(const struct place *p, uint64_t start, const struct code_row *row,
+			  uint64_t vaddr)
+{
+	struct code_frame frame = row->frame;
+	uint64_t at = start + row->start;
+	struct code_insn in = {0};
+	const uint8_t *code;
+	size_t left;
+
+	for (; at < vaddr; at += in.bytes) {
+		code = elf_image_at_vaddr(p->img, at, &left);
+		if (!code || !p->arch->code_step(code, left, &frame, &in))
+			return false;
+	}
+	return at == vaddr && in.way == CODE_CALL;
+}
+
+/* True if the code of `outer` comes to the start of `inner`, or over it, with another frame than
+ * that of a function's entry: then no function starts there. The return of a call does not show
+ * this, because the call may not return. */
+static bool contains_start(const struct place *p, const struct candidate *outer,
+			   const struct candidate *inner)
+{
+	const struct code_frame entry = arch_entry_frame(p->arch);
+	uint64_t off = inner->fn.start - outer->fn.start;
+	const struct code_row *row = code_row_at(&outer->rows, off), *before;
+
+	if (!row || code_same_caller(&row->frame, &entry))
+		return false;
+	before = code_row_at(&outer->rows, off - 1);
+	return !before || !is_after_call(p, outer->fn.start, before, inner->fn.start);
+}
+
+/* The frame at the place by the targets of calls before it; *fn is changed to the function. Any of
+ * them may be no function, since other bytes can look like a call: so all that seem to contain the
+ * place must agree, but for those that are shown to be inside of another. NULL: not known. */
+static const struct code_frame *called_frame(const struct place *p, struct code_function *fn)
+{
+	uint64_t low = fn->low, at = p->vaddr;
+	struct candidate best = {0}, c;
+	unsigned n;
+
+	if (p->vaddr > OPEN_BYTES && p->vaddr - OPEN_BYTES > low)
+		low = p->vaddr - OPEN_BYTES;
+	for (n = 0; n < CANDIDATES_MAX && code_starts_called(&p->ix->code, at, low, &at);
+	     n++, at--) {
+		c = candidate_at(p, at);
+		if (!c.frame)
+			continue;
+		if (best.frame && !code_same_caller(best.frame, c.frame) &&
+		    !contains_start(p, &c, &best))
+			return NULL;
+		best = c;
+	}
+	if (best.frame)
+		*fn = best.fn;
+	return best.frame;
+}
+
+/* The frame at the place in *fn, or in a later function, to which *fn is then changed. */
+static const struct code_frame *frame_from(const struct place *p, struct code_function *fn)
+{
+	const struct code_rows *rows;
+	unsigned steps;
+	uint64_t next;
+
+	for (steps = 0; steps < NEXT_MAX; steps++) {
+		rows = rows_of(p, fn);
+		if (!rows)
+			return NULL;
+		if (p->vaddr < fn->end && (!rows->next || p->vaddr - fn->start < rows->next))
+			return code_rows_at(rows, p->vaddr - fn->start);
+		if (fn->is_named)
+			next = after_padding(p, fn->end);
+		else if (rows->next)
+			next = fn->start + rows->next;
+		else
+			return NULL;
+		if (next > p->vaddr)
+			return NULL;
+		*fn = (struct code_function){.start = next, .end = open_end(p->ix, next)};
+	}
+	return NULL;
 }
 
 const struct code_frame *code_index_frame(struct code_index *ix, const struct elf_image *img,
 					  const struct arch *arch, struct code_function *fn,
 					  uint64_t vaddr)
 {
-	const struct code_frame *begun = begun_frame(ix, img, arch, fn, vaddr);
-	const struct code_rows *rows;
-	unsigned steps;
-	uint64_t next;
+	const struct place p = {ix, img, arch, vaddr};
+	const struct code_frame *f = NULL;
 
-	if (begun)
-		return begun;
 	fn->is_sure = fn->is_named;
-	for (steps = 0; steps < NEXT_MAX; steps++) {
-		rows = rows_of(ix, img, arch, fn);
-		if (!rows)
-			return NULL;
-		if (vaddr < fn->end && (!rows->next || vaddr - fn->start < rows->next))
-			return code_rows_at(rows, vaddr - fn->start);
-		if (fn->is_named)
-			next = after_padding(img, arch, fn->end);
-		else if (rows->next)
-			next = fn->start + rows->next;
-		else
-			return NULL;
-		if (next > vaddr)
-			return NULL;
-		*fn = (struct code_function){.start = next};
-		fn->end = open_end(ix, fn->start);
-	}
-	return NULL;
+	if (!fn->is_named)
+		f = begun_frame(&p, fn);
+	if (!fn->is_named && !f)
+		f = called_frame(&p, fn);
+	return f ? f : frame_from(&p, fn);
 }

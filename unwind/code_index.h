@@ -7,9 +7,11 @@
 #include "functions/functions.h"
 #include "unwind/arch.h"
 #include "unwind/code.h"
+#include "unwind/code_starts.h"
 
 struct code_function {
 	uint64_t start, end; /* vaddrs */
+	uint64_t low;	     /* what contains the place starts here or later */
 	bool is_named;	     /* by a symbol; else a call leads here, or padding precedes it */
 	bool is_sure;	     /* certainly a function start: is_named, or padding precedes it */
 	bool is_part;	     /* a split-off part (.cold): its frame is already set up at the
@@ -26,7 +28,7 @@ struct code_start {
 struct code_index {
 	struct elf_symbols tables[2]; /* of the module */
 	size_t n_tables;
-	uint64_t code_start, code_bytes; /* of the module */
+	struct code_starts code;
 	/* Function symbols, grouped by part of the code; sorted by start in the parts marked in
 	 * is_sorted. */
 	struct code_start *starts;
@@ -34,12 +36,7 @@ struct code_index {
 	uint32_t *parts; /* index in `starts` of the first of each part, and n_starts */
 	bool *is_sorted;
 	size_t n_parts;
-	unsigned part_shift; /* a part has 1 << part_shift bytes */
-	/* calls: targets of direct calls and function starts after padding, one bit for each
-	 * address from code_start on. begins: the starts after padding only, one bit for each
-	 * address of alignment arch.code_begins_align. */
-	uint64_t *calls, *begins;
-	uint64_t n_calls;
+	unsigned part_shift;	    /* a part has 1 << part_shift bytes */
 	struct hash_table by_start; /* start of a function -> index in rows */
 	VEC(struct code_rows) rows;
 	size_t n_rows;	/* total of all functions */
@@ -50,14 +47,13 @@ struct code_index {
 void code_index_open(struct code_index *ix, const struct module *mod);
 /* Opens the index without symbols, for functions whose bounds are known from elsewhere. */
 void code_index_open_bare(struct code_index *ix, const struct elf_image *img);
-/* Scans all code for direct calls. */
-void code_index_add_calls(struct code_index *ix, const struct elf_image *img,
-			  const struct arch *arch);
 void code_index_done(struct code_index *ix);
 
-/* The function that contains vaddr, or one that ends not far before it. Returns false if none is
+/* The function that contains vaddr, or one that ends not far before it. `low`: where the last
+ * function before vaddr ends whose bounds are known from elsewhere. Returns false if none is
  * known. */
-bool code_index_function(struct code_index *ix, uint64_t vaddr, struct code_function *ret);
+bool code_index_function(struct code_index *ix, uint64_t vaddr, uint64_t low,
+			 struct code_function *ret);
 
 /* The frame before the instruction at vaddr, in function *fn or in a later one, to which *fn is
  * then changed. NULL: not known. Valid until the next call. */

@@ -32,6 +32,7 @@ void jit_code_done(struct jit_code *j)
 static const struct code_rows *rows_of(struct jit_code *j, const struct arch *arch,
 				       const struct jit_unwind_info *info)
 {
+	const struct code_of of = {info->code, info->end - info->start, CODE_OF_JIT, NULL, 0};
 	const struct code_frame entry = arch_entry_frame(arch);
 	uint32_t i = hash_get(&j->by_code, (uintptr_t)info->code);
 	uint64_t steps = UINT64_MAX; /* not limited: functions do not overlap */
@@ -39,9 +40,7 @@ static const struct code_rows *rows_of(struct jit_code *j, const struct arch *ar
 
 	if (i != HASH_NONE)
 		return &j->rows.v[i];
-	if (j->n_rows >= ROWS_MAX ||
-	    code_rows_find(arch->code_step, info->code, info->end - info->start, &entry,
-			   CODE_OF_JIT, &steps, &rows))
+	if (j->n_rows >= ROWS_MAX || code_rows_find(arch->code_step, &of, &entry, &steps, &rows))
 		return NULL;
 	if (vec_push(&j->rows, rows)) {
 		code_rows_done(&rows);

@@ -9,6 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct arch *arch = size && data[0] & 1 ? &arch_aarch64 : &arch_x86_64;
 	struct code_frame entry = {0};
 	struct code_rows rows;
+	struct code_of of;
 	size_t i, off = 0, calls = 0;
 	int64_t target;
 
@@ -20,8 +21,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		entry.sp = entry.saved_ra = 8;
 	data++;
 	size--;
-	if (code_rows_find(arch->code_step, data, size, &entry,
-			   data[-1] & 2 ? CODE_OF_JIT : CODE_OF_FILE, &steps, &rows))
+	of = (struct code_of){data, size, data[-1] & 2 ? CODE_OF_JIT : CODE_OF_FILE, NULL, 0};
+	if (code_rows_find(arch->code_step, &of, &entry, &steps, &rows))
 		return 0;
 	FUZZ_CHECK(rows.n <= size + 1 && rows.next <= size);
 	FUZZ_CHECK(UINT64_MAX - steps <= size * CODE_STEPS_PER_BYTE);

@@ -15,10 +15,10 @@ static const struct code_frame entry = {.sp = 8, .saved_ra = 8};
 
 static struct code_rows rows_of(const uint8_t *code, size_t n, uint64_t *steps)
 {
+	const struct code_of of = {code, n, CODE_OF_FILE, NULL, 0};
 	struct code_rows rows;
 
-	assert_int_equal(
-		code_rows_find(code_step_x86_64, code, n, &entry, CODE_OF_FILE, steps, &rows), 0);
+	assert_int_equal(code_rows_find(code_step_x86_64, &of, &entry, steps, &rows), 0);
 	return rows;
 }
 
@@ -276,6 +276,7 @@ static void begins_behind_a_call(void **state)
 {
 	static const uint8_t code[] = {0xe8, 0,	   1,  0,   0,	  0x0f, 0x1f, 0x00, 0x55, 0x48,
 				       0x83, 0xec, 16, NOP, 0x48, 0x83, 0xc4, 16,   0x5d, RET};
+	const struct code_of of_jit = {code, sizeof code, CODE_OF_JIT, NULL, 0};
 	enum { BODY = 13 };
 	uint64_t steps = UINT64_MAX;
 	struct code_rows rows = rows_of(code, sizeof code, &steps);
@@ -283,9 +284,7 @@ static void begins_behind_a_call(void **state)
 	(void)state;
 	assert_null(code_rows_at(&rows, BODY)); /* elsewhere such a call does not return */
 	code_rows_done(&rows);
-	assert_int_equal(code_rows_find(code_step_x86_64, code, sizeof code, &entry, CODE_OF_JIT,
-					&steps, &rows),
-			 0);
+	assert_int_equal(code_rows_find(code_step_x86_64, &of_jit, &entry, &steps, &rows), 0);
 	assert_non_null(code_rows_at(&rows, BODY));
 	assert_int_equal(code_rows_at(&rows, BODY)->sp, 32);
 	code_rows_done(&rows);

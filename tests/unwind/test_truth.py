@@ -28,7 +28,8 @@ SHORT = ("code without a file, frame pointers: both, gcc -O2", "code without a f
          "code without a file, frame pointers: both, gcc -O2 -ffixed-rbp", "code without a file, frame pointers: none, gcc -O2 -fno-omit-frame-pointer",
          "stacks, same: gcc -O2", "stacks, alt: gcc -O2 -static", "stacks, context: gcc -O2", "stacks, fiber: gcc -O2", "Go, stripped",
          "Go and C", "exceptions being thrown: g++ -O2", "exceptions being thrown: clang++ -O2 -fno-omit-frame-pointer", "rustc -O", "gcc -O2, hooks", "gcc -O3 -march=x86-64-v3", "gcc -O2, no unwind tables", "gcc -O2, no unwind tables, stripped",
-         "gcc -O2, no unwind tables, stripped, large frames", "clang -O2, no unwind tables, stripped", "clang -O2", "gcc -O2, two libraries", "gcc -O2, four threads", "musl-gcc -O2 -static", "g++ -O2, hooks",
+         "gcc -O2, no unwind tables, stripped, large frames", "clang -O2, no unwind tables, stripped",
+         "clang -O2 -fno-omit-frame-pointer, stack protector, no unwind tables, stripped", "clang -O2", "gcc -O2, two libraries", "gcc -O2, four threads", "musl-gcc -O2 -static", "g++ -O2, hooks",
          "clang++ -O2")
 N = 24  # functions of a generated program
 SELF = re.compile(r"(f|compare|many|thrower|tail)\d+(\..*)?$")
@@ -161,6 +162,11 @@ def c_programs():
             generated(f"{compiler} -O2, no unwind tables{', stripped' if strip else ''}", compiler, ["-O2", *NO_TABLES], seed, light=True, strip=strip)
         # Some of its functions are called by address only, or go on by tables, and have frames without a frame pointer.
         generated(f"{compiler} -O2, no unwind tables, stripped, large frames", compiler, ["-O2", *NO_TABLES], 203, light=True, strip=True)
+        # As Chromium is built: many functions end in a call that does not return, and the next begins right behind it.
+        lld = ["-ffunction-sections", "-fuse-ld=lld"] if compiler == "clang" else []
+        for flags in (["-O2", "-fno-omit-frame-pointer"], ["-O2"], ["-O3"]):
+            generated(f"{compiler} {' '.join(flags)}, stack protector, no unwind tables, stripped", compiler,
+                      [*flags, "-fstack-protector-strong", *lld, *NO_TABLES], 307, strip=True)
         generated(f"{compiler} -O2, four threads", compiler, ["-O2"], seed + 100, light=True, threads=3)
         generated(f"{compiler} -O2, two libraries", compiler, ["-O2"], seed + 200, light=True, libs=2)
         generated(f"{compiler} -O2, two libraries, bound at the start", compiler, ["-O2", "-Wl,-z,now"], seed + 300, libs=2)

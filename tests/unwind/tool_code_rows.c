@@ -106,6 +106,7 @@ static void compare_fde(struct compare *c, const struct cfi_fde *fde)
 	bool pushes = c->arch->ra == c->arch->pc;
 	struct code_frame entry = {.sp = pushes ? c->arch->word_bytes : 0,
 				   .saved_ra = pushes ? c->arch->word_bytes : 0};
+	struct code_of of = {.origin = CODE_OF_FILE};
 	struct code_rows rows;
 	struct cfi_row row;
 	const uint8_t *code;
@@ -122,10 +123,9 @@ static void compare_fde(struct compare *c, const struct cfi_fde *fde)
 		return;
 	}
 	c->functions++;
-	if (code_rows_find(c->arch->code_step, code,
-			   c->is_open ? (left < OPEN_BYTES ? left : OPEN_BYTES)
-				      : fde->end - fde->start,
-			   &entry, CODE_OF_FILE, &steps, &rows))
+	of.code = code;
+	of.n = c->is_open ? (left < OPEN_BYTES ? left : OPEN_BYTES) : fde->end - fde->start;
+	if (code_rows_find(c->arch->code_step, &of, &entry, &steps, &rows))
 		exit(2);
 	c->steps += UINT64_MAX - steps;
 	if (!rows.n) {
