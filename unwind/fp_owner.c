@@ -32,6 +32,19 @@ static bool is_named(const struct map *m, const char *name)
 	return !strcmp(base_name(m->dso->path), name);
 }
 
+/* True for files that contain V8. */
+static bool has_v8(const struct map *m)
+{
+	static const char *const names[] = {"node", "chrome", "chromium", "electron", "deno"};
+	const char *name = base_name(m->dso->path);
+	size_t i;
+
+	for (i = 0; i < sizeof names / sizeof *names; i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return !strncmp(name, "libnode.so", 10) || !strncmp(name, "libv8", 5);
+}
+
 /* The filter for words that can be addresses in code of files: one bit for each part of the address
  * space. Nearly all words of a frame are not such addresses. */
 static const struct code_filter *code_filter(struct walk *w)
@@ -48,6 +61,7 @@ static const struct code_filter *code_filter(struct walk *w)
 		const struct map *m = address_space_at(space, i);
 
 		f->is_hotspot |= is_named(m, "libjvm.so");
+		f->is_v8 |= has_v8(m);
 		if (!(m->prot & PROT_EXEC) || m->dso->kind == DSO_ANON || m->end <= m->start)
 			continue;
 		if ((m->end - m->start) >> FILTER_SHIFT >> CODE_FILTER_BITS) {
@@ -61,6 +75,16 @@ static const struct code_filter *code_filter(struct walk *w)
 		}
 	}
 	return f;
+}
+
+bool runs_hotspot(struct walk *w)
+{
+	return code_filter(w)->is_hotspot;
+}
+
+bool runs_v8(struct walk *w)
+{
+	return code_filter(w)->is_v8;
 }
 
 /* The frame of the function that `ra` returns to, by its machine code. NULL: not known. */

@@ -23,6 +23,9 @@ enum { SENDER_SP = -1, LAST_SP = -2, LOCALS = -7, MONITORS = -9 };
  * before the frame pointer is set: a check of 14 bytes, push, mov. */
 enum { RCX = 2, V8_CODE_ALIGN = 32, V8_ENTRY_BYTES = 18 };
 
+/* The low two bits of V8's pointers to objects. */
+enum { V8_TAG = 1 };
+
 /* Maximum distance of the places that these words point to. Arguments and locals take at most
  * 65,535 words (JVMS 4.11), but rarely this much. */
 #define FRAME_BYTES_MAX (64u << 10)
@@ -84,7 +87,7 @@ uint64_t jit_sender_sp(struct walk *w, uint64_t fp)
 {
 	struct interpreter in;
 
-	return w->arch->interpreter_sp_off && is_interpreter(w, fp, &in)
+	return w->arch->interpreter_sp_off && runs_hotspot(w) && is_interpreter(w, fp, &in)
 		       ? in.sender_sp
 		       : fp + 2 * (uint64_t)w->arch->word_bytes;
 }
@@ -118,19 +121,45 @@ static enum fp_owner called_by_interpreter(struct walk *w, const struct cursor *
 	return called_by(caller, c, ra, last_sp);
 }
 
-/* True if the record leads to code of a file, while a word below it, at least `above` bytes, may be
- * a return address into JIT code: that code would be skipped. */
+/* True if a word below the record, at least `above` bytes, may be a return address into JIT code:
+ * that code would be skipped, if the record is its own. */
 static bool is_past_jit(struct walk *w, const struct cursor *c, uint64_t above)
 {
 	const unsigned word = w->arch->word_bytes;
 	uint64_t at, value;
 
-	if (!walk_word(w, c->fp + word, word, &value) || is_jit_code(w, value))
-		return false;
 	for (at = c->sp; at + above < c->fp && walk_word(w, at, word, &value); at += word)
 		if (is_jit_code(w, value) && value != c->ip)
 			return true;
 	return false;
+}
+
+static bool leads_to_jit(struct walk *w, uint64_t fp)
+{
+	const unsigned word = w->arch->word_bytes;
+	uint64_t ra;
+
+	return !walk_word(w, fp + word, word, &ra) || is_jit_code(w, ra);
+}
+
+/* True if the record is that of a JavaScript function in V8 (frame-constants.h: the words below are
+ * the context and the function, both pointers with a tag, and, since 2021, the number of
+ * arguments). */
+static bool is_javascript(struct walk *w, uint64_t fp)
+{
+	const unsigned word = w->arch->word_bytes;
+	uint64_t context, function;
+
+	return walk_word(w, fp - word, word, &context) &&
+	       walk_word(w, fp - 2 * word, word, &function) && context % 4 == V8_TAG &&
+	       function % 4 == V8_TAG && context >> 16 && function >> 16;
+}
+
+/* True if all code of the compiler keeps frame pointers, as V8's does: then a return address below
+ * the record is one that is over. */
+static bool keeps_fp(struct walk *w, const struct cursor *c)
+{
+	return runs_v8(w) || is_javascript(w, c->fp);
 }
 
 /* V8 calls compiled code through rcx (register-x64.h: kJavaScriptCallCodeStartRegister). That code
@@ -159,17 +188,20 @@ enum fp_owner jit_owner_find(struct walk *w, const struct cursor *c, bool is_hot
 
 	if (!w->arch->interpreter_sp_off)
 		return FP_OWNER_SELF;
-	if (is_interpreter(w, c->fp, &in))
+	if (is_hotspot && is_interpreter(w, c->fp, &in))
 		return in.last_sp ? called_by_interpreter(w, c, in.last_sp, caller) : FP_OWNER_SELF;
 	if (!is_hotspot) {
 		enum fp_owner owner = entered_by_v8(w, c, caller);
 
 		/* Code of other compilers, such as Mono's, may leave the frame pointer alone. */
-		return owner == FP_OWNER_SELF && is_past_jit(w, c, 0) ? FP_OWNER_UNKNOWN : owner;
+		return owner == FP_OWNER_SELF && is_past_jit(w, c, 0) &&
+				       (!leads_to_jit(w, c->fp) || !keeps_fp(w, c))
+			       ? FP_OWNER_UNKNOWN
+			       : owner;
 	}
 	/* call_stub, the outermost JIT code, owns the record, which is 12 words above the arguments
 	 * that it passes; all other such code has a return address into it below these. */
-	if (is_past_jit(w, c, ENTRY_BYTES))
+	if (!leads_to_jit(w, c->fp) && is_past_jit(w, c, ENTRY_BYTES))
 		return FP_OWNER_UNKNOWN;
 	if (c->is_return_address || !walk_word(w, c->sp, word, &top))
 		return FP_OWNER_SELF;

@@ -137,7 +137,7 @@ struct cfi_worker {
 	 * a frame record. */
 	struct code_filter {
 		uint64_t layout, n_maps;
-		bool is_hotspot;
+		bool is_hotspot, is_v8;
 		uint64_t bits[(1u << CODE_FILTER_BITS) / 64];
 	} code_filter;
 	struct walk walks[UNWIND_BATCH];
@@ -322,6 +322,9 @@ bool fp_by_code(struct walk *w, uint64_t ra, uint64_t sp, uint64_t *ret);
  * files may still show more. */
 enum fp_owner jit_owner_find(struct walk *w, const struct cursor *c, bool is_hotspot,
 			     struct cursor *caller);
+/* fp_owner.c: true if libjvm.so, or a file that is known to contain V8, is mapped. */
+bool runs_hotspot(struct walk *w);
+bool runs_v8(struct walk *w);
 /* The stack pointer in the caller of the JIT-compiled code whose frame record is at `fp`. */
 uint64_t jit_sender_sp(struct walk *w, uint64_t fp);
 /* go_step.c: finds the caller for functions of Go's runtime that switch stacks. `kind`:
