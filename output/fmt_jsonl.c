@@ -9,7 +9,8 @@
  * numbers are doubles in many readers and lose the last bits. What is unknown is left out. An
  * inlined function has "inlined":true; "off" is the distance from the symbol's start, "build_id"
  * that of the dso. "how":"stitched" marks frames that were taken from another sample of the thread,
- * "how":"guessed" those found without unwind tables. */
+ * "how":"guessed" those found without unwind tables, "how":"other stack" stands for callers that
+ * are on another stack, which was not copied. */
 #include "output/formats.h"
 
 #include <linux/perf_event.h>
@@ -100,6 +101,8 @@ static void add_frame(struct jsonl *j, const struct profile_location *l, uint32_
 		text_str(t, ",\"inlined\":true");
 	if (l->how == FRAME_STITCHED)
 		text_str(t, ",\"how\":\"stitched\"");
+	else if (l->how == FRAME_OTHER_STACK)
+		text_str(t, ",\"how\":\"other stack\"");
 	else if (frame_how_is_guess(l->how))
 		text_str(t, ",\"how\":\"guessed\"");
 	text_str(t, "},");

@@ -273,6 +273,10 @@ static int add_location(struct namer *n, const struct profile_location *l)
 	size_t i, n_lines;
 	const struct profile_line *lines = profile_lines(n->p, l, style->no_inline, &n_lines);
 
+	if (l->how == FRAME_OTHER_STACK) {
+		text_str(&n->text, FOLD_OTHER_STACK);
+		return add_frame(n, "", FRAME_NO_LINE, NAME_UNKNOWN);
+	}
 	if (!n_lines || !n->p->functions.v[lines[n_lines - 1].function].name)
 		return add_unknown(n, l, mark);
 	for (i = n_lines; i--;) {

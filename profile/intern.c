@@ -25,6 +25,8 @@ uint32_t location_flags(bool is_return_address, bool is_kernel, uint8_t how)
 		[FRAME_SAVED_SP] = FRAME_FRAME_POINTER,
 		[FRAME_STITCHED] = FRAME_STITCHED,
 		[FRAME_SIGNAL_FRAME] = FRAME_CFI,
+		[FRAME_FP_OWNER] = FRAME_FRAME_POINTER,
+		[FRAME_OTHER_STACK] = FRAME_OTHER_STACK,
 	};
 	uint32_t class = how < FRAME_HOW_N ? same_worth[how] : how;
 

@@ -500,6 +500,9 @@ void fold_function(struct text *t, const char *name, size_t n);
 bool fold_is_rust(const char *system_name);
 /* Is it a Java name "Lcom/example/Main;::run", as perf-map-agent writes it? */
 bool fold_is_java(const char *name, size_t n);
+/* The name of a FRAME_OTHER_STACK. */
+#define FOLD_OTHER_STACK "[other stack]"
+
 /* Suffix, on request, of the names of frames that are FRAME_STITCHED. */
 #define FOLD_STITCHED "_[s]"
 /* Makes the text added since `start` a valid frame of a folded line: without ';', which separates

@@ -70,13 +70,16 @@ static enum unwind_stop thread_step(struct walk *w, struct cursor *c)
 	return WALK_ON;
 }
 
-/* The goroutine of a thread that C code created contains only the call; its callers are C code, on
- * the thread's stack. */
+/* What cgocallback() returns to is where the goroutine had left its stack for C code. The C code
+ * that has called back is in between, on the thread's stack. The goroutine of a thread that C code
+ * created contains only the call. */
 static enum unwind_stop callback_step(struct walk *w, struct cursor *c)
 {
 	const unsigned word = w->arch->word_bytes;
 	struct rule_entry own, *e = walk_rule(w, c->ip - c->is_return_address, &own);
 	uint64_t cfa = c->sp + (uint64_t)(int64_t)e->rule.cfa_off, ra, vaddr;
+	const struct cursor gap = {.how = FRAME_OTHER_STACK};
+	const struct rule_entry none = {0};
 	const struct map *map;
 	struct cfi_module *cm;
 
@@ -88,6 +91,8 @@ static enum unwind_stop callback_step(struct walk *w, struct cursor *c)
 	cm = map ? walk_module(w, map, ra, &vaddr) : NULL;
 	if (!cm || walk_rule(w, ra - 1, &own)->rule.kind == RULE_END)
 		return UNWIND_STOP_SWITCHED;
+	if (!walk_push(w, &gap, &none))
+		return UNWIND_STOP_DEPTH;
 	c->ip = ra;
 	c->sp = cfa;
 	c->fp_known = false;

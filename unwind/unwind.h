@@ -36,7 +36,8 @@
 	X(FP_OWNER, '?', "return address to the function that owns the frame pointer")     \
 	X(SAVED_SP, '?', "caller's stack pointer, found on the stack")                     \
 	X(STITCHED, '+', "taken from another sample of the thread")                        \
-	X(SIGNAL_FRAME, ' ', "registers saved for a signal handler")
+	X(SIGNAL_FRAME, ' ', "registers saved for a signal handler")                       \
+	X(OTHER_STACK, ' ', "callers on another stack, which was not copied")
 
 #define X(name, mark, text) FRAME_##name,
 enum frame_how { FRAME_HOWS(X) FRAME_HOW_N };
@@ -80,6 +81,8 @@ static inline bool unwind_stop_is_cut(enum unwind_stop stop)
 	return stop == UNWIND_STOP_TRUNCATED_STACK || stop == UNWIND_STOP_MISSING_PAGE;
 }
 
+/* A frame of FRAME_OTHER_STACK stands for any number of callers of which nothing is known, between
+ * frames that are: its address is 0. */
 struct frame {
 	uint64_t ip;	       /* runtime address: of the sample, or the return address */
 	const struct map *map; /* NULL: no known mapping. Valid as long as the sample's batch */

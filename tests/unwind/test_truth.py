@@ -26,6 +26,8 @@ LONG, ONLY = "TRUTH_LONG" in os.environ, os.environ.get("TRUTH_ONLY", "")
 # One of each kind.
 SHORT = ("code without a file, frame pointers: both, gcc -O2", "code without a file, frame pointers: fp, gcc -O2 -ffixed-rbp",
          "code without a file, frame pointers: both, gcc -O2 -ffixed-rbp", "code without a file, frame pointers: none, gcc -O2 -fno-omit-frame-pointer",
+         "code without a file, all kinds of callers: gcc -O2", "code without a file, signals, all kinds of callers: clang -O2 -fno-omit-frame-pointer",
+         "assembly without tables, signals, all kinds of callers: gcc -O2",
          "stacks, same: gcc -O2", "stacks, alt: gcc -O2 -static", "stacks, context: gcc -O2", "stacks, fiber: gcc -O2", "Go, stripped",
          "Go and C", "exceptions being thrown: g++ -O2", "exceptions being thrown: clang++ -O2 -fno-omit-frame-pointer", "rustc -O", "gcc -O2, hooks", "gcc -O3 -march=x86-64-v3", "gcc -O2, no unwind tables", "gcc -O2, no unwind tables, stripped",
          "gcc -O2, no unwind tables, stripped, large frames", "clang -O2, no unwind tables, stripped",
@@ -37,9 +39,9 @@ SELF = re.compile(r"(f|compare|many|thrower|tail)\d+(\..*)?$")
 HOOK = re.compile(r"__cyg_profile_func_(enter|exit)$|main\.(enter|leave)$|runtime\.morestack(_noctxt)?(\.abi0)?$")
 # Programs of which more stacks end early: code that nothing describes, stacks that are not in the copy, registers that libgcc
 # has overwritten.
-MAY_END = re.compile("exceptions|code without a file|Go and C|.*stripped")
+MAY_END = re.compile("exceptions|assembly|code without a file|Go and C|.*stripped")
 # Of tool_truth; the others are reasons why stacks end.
-COUNTS = ("samples", "compared", "between", "frames", "wrong")
+COUNTS = ("samples", "compared", "between", "frames", "wrong", "gaps")
 tap = Tap()
 total, named = {}, set()
 
@@ -86,9 +88,9 @@ def check(name, cmd, files, rate=4999, own=SELF, gap=None, least=0.9, strip=Fals
         total[k] = total.get(k, 0) + v
     ends = ", ".join(f"{v} {k}" for k, v in n.items() if k not in COUNTS)
     # To end early is no wrong frame, but where the way on is known it is taken.
-    rooted = 0 if LONG else 0.4 if MAY_END.match(name) else 0.9
+    rooted = 0 if LONG or "all kinds" in name else 0.4 if MAY_END.match(name) else 0.9
     tap.check(r.returncode == 0 and n.get("compared", 0) + n.get("between", 0) >= least * n.get("samples", 1) > 20 and
-              n.get("root reached", 0) >= rooted * n.get("compared", 0),
+              n.get("root reached", 0) >= rooted * n.get("compared", 0) and (n.get("gaps", 0) > 0) == (name == "Go and C"),
               f"{name}: {n.get('compared')} of {n.get('samples')} samples, {n.get('frames')} frames: {ends}", n, r.stdout[:6000], r.stderr)
     os.remove("truth.data")
 
@@ -203,6 +205,18 @@ def code_without_file():
     source("code without a file, frame pointers: both, clang -O2", "clang", ["-O2", "-fno-omit-frame-pointer"], "jit.c", ["both"])
 
 
+def owners():
+    """The first of "file" are of named functions; with SIGNALS, handlers do all that the program does."""
+    for compiler in "gcc", "clang":
+        for flags in ["-O0"], ["-O1"], ["-O2"], ["-O3"], ["-Os"], ["-O2", "-fno-omit-frame-pointer"], ["-O2", "-ffixed-rbp"]:
+            if compiler == "clang" and flags[-1] == "-ffixed-rbp":
+                continue
+            tails = ["-DTAILS"] if flags[0] not in ("-O0", "-O1") else []
+            for where, signals in ("jit", "0"), ("file", "0"), ("jit", "1"), ("file", "1"):
+                what = {"jit": "code without a file", "file": "assembly without tables"}[where] + (", signals" if signals == "1" else "")
+                source(f"{what}, all kinds of callers: {compiler} {' '.join(flags)}", compiler, [*flags, *tails], "owner.c", [where, signals])
+
+
 def other_stacks():
     for kind in "same", "alt", "context", "fiber":
         for flags in ["-O2"], ["-O2", "-static"], ["-O1", "-fno-omit-frame-pointer"]:
@@ -261,6 +275,7 @@ if os.uname().machine != "x86_64":
     tap.end()
 need_events()
 code_without_file()
+owners()
 other_stacks()
 exceptions()
 go_programs()

@@ -13,7 +13,8 @@
  * has interrupted, and of one that has called the hook.
  *
  * Prints lines "KEY VALUE": samples, between (as in longjmp), compared (with a path), frames,
- * wrong, and how they ended. Status 1: something is wrong. */
+ * wrong, gaps (frames that stand for callers on another stack), and how they ended. Status 1:
+ * something is wrong. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +39,7 @@ struct truth {
 	struct modules *modules;
 	struct symbol *symbols;
 	size_t n_symbols;
-	uint64_t samples, compared, between, frames, wrong;
+	uint64_t samples, compared, between, frames, wrong, gaps;
 	uint64_t stops[UNWIND_STOP_N];
 };
 
@@ -48,6 +49,7 @@ struct seen {
 	uint64_t function; /* where it begins, at run time */
 	uint64_t ip;
 	bool is_return_address;
+	uint8_t how; /* enum frame_how */
 };
 
 static int by_place(const void *a, const void *b)
@@ -183,10 +185,10 @@ static bool matches_entry(const struct compare *c, size_t i, size_t j)
 		return false;
 	if (i + 1 >= c->n)
 		return !c->is_root || c->path[j].site == 0;
-	if (c->path[j].site > 1 && c->frames[i + 1].ip != c->path[j].site)
+	if (c->path[j].site > SHADOW_MAYBE && c->frames[i + 1].ip != c->path[j].site)
 		return false;
 	next = next_own(c, i + 1);
-	if (c->path[j].site > 1)
+	if (c->path[j].site > SHADOW_MAYBE)
 		return c->frames[i + 1].class == 'f' ? matches_from(c, i + 1, j + 1)
 						     : matches_from(c, next, j + 1);
 	if (j + 1 == c->n_path && next < c->n)
@@ -215,6 +217,12 @@ static bool matches_from(const struct compare *c, size_t i, size_t j)
 		return !c->is_root || j >= c->n_path;
 	if (matches_entry(c, i, j))
 		return true;
+	/* what calls a function without an entry of its own writes it: before, until after */
+	if (j < c->n_path &&
+	    (c->path[j].site == SHADOW_MAYBE ||
+	     (c->path[j].site == 0 && !c->frames[i].is_return_address)) &&
+	    matches_from(c, i, j + 1))
+		return true;
 	return is_in_between(c, i) && matches_from(c, next_own(c, i + 1), j);
 }
 
@@ -236,9 +244,9 @@ static void print_wrong(const struct truth *t, const struct compare *c, const st
 	printf("# wrong: tid %u, time %" PRIu64 ", %s\n", s->tid, s->time_ns,
 	       unwind_stop_text(stop));
 	for (i = 0; i < c->n && i < 60; i++)
-		printf("#   frame %" PRIx64 " %c of %c %" PRIx64 "\n", c->frames[i].ip,
+		printf("#   frame %" PRIx64 " %c of %c %" PRIx64 ": %s\n", c->frames[i].ip,
 		       c->frames[i].is_return_address ? 'r' : 'x', c->frames[i].class,
-		       c->frames[i].function);
+		       c->frames[i].function, frame_how_text(c->frames[i].how));
 	for (i = 0; i < c->n_path && i < 60; i++)
 		printf("#   truth %" PRIx64 " returns to %" PRIx64 "\n", c->path[i].function,
 		       c->path[i].site);
@@ -280,7 +288,11 @@ static void compare(struct truth *t, const struct perf_sample *s, const struct s
 		const struct frame *f = &trace->frames[i];
 
 		frames[c.n] = seen_at(t, f->map, frame_lookup_ip(f));
+		if (f->how == FRAME_OTHER_STACK)
+			frames[c.n].class = 'g';
+		t->gaps += f->how == FRAME_OTHER_STACK;
 		frames[c.n].ip = f->ip;
+		frames[c.n].how = f->how;
 		frames[c.n++].is_return_address = f->is_return_address;
 	}
 	if (c.n_path && path[0].function == SHADOW_BETWEEN) {
@@ -332,8 +344,8 @@ int main(int argc, char **argv)
 		return 2;
 	rc = run(&t, f, u);
 	printf("samples %" PRIu64 "\nbetween %" PRIu64 "\ncompared %" PRIu64 "\nframes %" PRIu64
-	       "\nwrong %" PRIu64 "\n",
-	       t.samples, t.between, t.compared, t.frames, t.wrong);
+	       "\nwrong %" PRIu64 "\ngaps %" PRIu64 "\n",
+	       t.samples, t.between, t.compared, t.frames, t.wrong, t.gaps);
 	for (i = 0; i < UNWIND_STOP_N; i++)
 		if (t.stops[i])
 			printf("%s: %" PRIu64 "\n", unwind_stop_text(i), t.stops[i]);

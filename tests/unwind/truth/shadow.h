@@ -18,12 +18,15 @@
 /* An exception is on its way: any of the functions below may be over, except the outermost. */
 #define SHADOW_THROWING 2
 
+/* The site of an entry that may be over: of code that goes on by a jump. */
+#define SHADOW_MAYBE 2
+
 struct shadow {
 	uint64_t magic[2];
 	uint64_t n;
 	struct {
 		uint64_t function;
-		uint64_t site; /* what it returns to; 0, 1: not known */
+		uint64_t site; /* what it returns to; 0, 1, SHADOW_MAYBE: not known */
 	} path[SHADOW_MAX];
 };
 
