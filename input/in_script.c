@@ -22,7 +22,7 @@ struct reader {
 	/* The sample whose frames are being read. */
 	struct profile_sample sample;
 	struct profile_log_entry when;
-	bool in_sample, accepted, has_time, stitched;
+	bool in_cmdline, in_sample, accepted, has_time, stitched;
 	/* The only frame was on the first line; frames below it show that it was the address of
 	 * data. */
 	bool is_single;
@@ -273,7 +273,7 @@ static int read_below(struct reader *r, const char *line, struct err *err)
 	struct script_frame f;
 	struct word file;
 	uint32_t number;
-	bool inlined, is_frame = script_frame(line, &f);
+	bool inlined = false, is_frame = script_frame(line, &f);
 	struct script_head none = {.rest = "",
 				   .seen = {.pid = PROFILE_NO_PID, .tid = PROFILE_NO_PID}};
 
@@ -286,6 +286,11 @@ static int read_below(struct reader *r, const char *line, struct err *err)
 		return 1;
 	if (!r->accepted)
 		return 0;
+	/* Below a single frame stands its source line, if anything. */
+	if (r->has_frame && r->is_single && script_srcline(line, &file, &number, &inlined))
+		return add_srcline(r, file, number, inlined, err);
+	if (is_frame && r->shape.single)
+		return add_frame(r, &f, err) || end_sample(r, err) ? -(int)err->code : 0;
 	if (is_frame)
 		return begin_chain(r, err) ? -ERR_NOMEM : add_frame(r, &f, err);
 	if (r->has_frame && script_srcline(line, &file, &number, &inlined))
@@ -309,11 +314,14 @@ static int read_line(struct reader *r, const char *line, size_t n, struct err *e
 	/* The beginning of a pipe may be short. */
 	if (*line == '\t' && !r->shape.tabs && r->shape.heads == HEADS_TIME)
 		r->shape.tabs = script_frame(line, &f);
-	if (script_head(&r->shape, line, &h)) {
+	if (!r->in_cmdline && script_head(&r->shape, line, &h)) {
 		rc = end_sample(r, err);
 		return rc ? rc : begin_sample(r, line, &h, err);
 	}
-	return *line == '#' ? 0 : read_below(r, line, err);
+	/* A command line of several lines, in the header. */
+	if (*line == '#')
+		r->in_cmdline = str_starts_with(line, "# cmdline :");
+	return *line == '#' || r->in_cmdline ? 0 : read_below(r, line, err);
 }
 
 static void say_missing(const struct reader *r, struct input_result *ret)

@@ -229,11 +229,13 @@ static bool take_task(const struct script_shape *shape, const char *line, const 
 	if (n > 1 && is_misc(words[n - 1]) && words[n - 1].s > words[n - 2].s + words[n - 2].n)
 		n -= to_cpu(words[n - 2], &h->seen.cpu) ||
 		     (!shape->no_ids && to_ids(words[n - 2], &h->seen.pid, &h->seen.tid));
-	if (n && to_cpu(words[n - 1], &h->seen.cpu)) {
+	if (n && !shape->no_cpu && to_cpu(words[n - 1], &h->seen.cpu)) {
 		h->has_cpu = true;
 		n--;
 	}
-	if (n && !shape->no_ids && to_ids(words[n - 1], &h->seen.pid, &h->seen.tid)) {
+	if (n && !shape->no_ids &&
+	    (!shape->padded || word_is_padded(line, words[n - 1], WIDTH_ID)) &&
+	    to_ids(words[n - 1], &h->seen.pid, &h->seen.tid)) {
 		h->has_ids = true;
 		n--;
 	} else {
@@ -325,6 +327,28 @@ static bool head_with_task(const char *line, struct script_head *h)
 	return true;
 }
 
+/* "dd 31021      7f0e8ac36350 write+0x10 (/lib/libc.so.6)" */
+static bool head_with_leaf(const char *line, struct script_head *h)
+{
+	const char *at = line, *next;
+	struct script_frame f;
+	struct word w = word_next(&at), ip;
+
+	begin(h);
+	for (; w.n; w = word_next(&at)) {
+		next = at;
+		ip = word_next(&next);
+		if (!word_is_padded(line, ip, WIDTH_IP) || !script_frame(ip.s, &f) || !f.has_dso ||
+		    !to_ids(w, &h->seen.pid, &h->seen.tid))
+			continue;
+		h->has_ids = true;
+		h->comm = between(line, w.s);
+		h->rest = ip.s;
+		return true;
+	}
+	return false;
+}
+
 bool script_head(const struct script_shape *shape, const char *line, struct script_head *h)
 {
 	if (shape->tabs && *line == '\t')
@@ -336,6 +360,8 @@ bool script_head(const struct script_shape *shape, const char *line, struct scri
 		return head_with_event(line, true, h) || head_with_event(line, false, h);
 	case HEADS_TASK:
 		return head_with_task(line, h);
+	case HEADS_LEAF:
+		return head_with_leaf(line, h);
 	default:
 		return false;
 	}
@@ -345,7 +371,8 @@ bool script_head(const struct script_shape *shape, const char *line, struct scri
 
 struct census {
 	size_t lines; /* without comments and empty lines */
-	size_t tabs, aligned, times, with_ids, latency, events, frames, others;
+	size_t tabs, aligned, times, padded, with_ids, with_padded_ids, with_cpu, task_leaves, gaps,
+		latency, events, frames, others;
 	size_t leaves; /* events with a frame on their line */
 	size_t bare;   /* lines that neither have a tab nor an event */
 };
@@ -359,9 +386,23 @@ static bool is_srcline(const char *line)
 	return script_srcline(line, &file, &number, &inlined);
 }
 
+/* Is there more than one space before the time? */
+static bool has_padded_time(const char *line)
+{
+	const char *at = line;
+	struct word w = word_next(&at);
+	uint64_t ns;
+
+	while (w.n && !to_time(w, &ns))
+		w = word_next(&at);
+	return w.n && w.s > line + 1 && w.s[-1] == ' ' && w.s[-2] == ' ';
+}
+
 static void count_line(struct census *c, const char *line)
 {
-	const struct script_shape any = {.heads = HEADS_TIME}, free = {HEADS_TIME, .no_ids = true},
+	const struct script_shape any = {.heads = HEADS_TIME},
+				  aligned = {.heads = HEADS_TIME, .padded = true},
+				  free = {HEADS_TIME, .no_ids = true},
 				  fixed = {HEADS_TIME, .latency = true};
 	struct script_head h;
 	struct script_frame f;
@@ -378,16 +419,24 @@ static void count_line(struct census *c, const char *line)
 		c->aligned += word_is_padded(line + 1, word_next(&at), WIDTH_IP);
 	} else if (head_with_time(&free, line, &h)) {
 		c->times++;
+		c->with_cpu += h.has_cpu;
+		c->padded += has_padded_time(line);
+		c->with_padded_ids += head_with_time(&aligned, line, &h) && h.has_ids;
 		c->with_ids += head_with_time(&any, line, &h) && h.has_ids;
 		c->latency += head_with_time(&fixed, line, &h);
 	} else if (head_with_event(line, true, &h) || head_with_event(line, false, &h)) {
 		c->events++;
-		c->leaves += script_last_frame(h.rest, &f, &n) && f.has_dso;
+		c->leaves += (script_last_frame(h.rest, &f, &n) && f.has_dso) ||
+			     (h.has_cpu && memchr(h.event.s, ':', h.event.n));
 	} else {
 		c->bare += !is_srcline(line);
-		if (script_frame(line, &f) && f.has_dso)
+		c->task_leaves += head_with_leaf(line, &h);
+		if (script_frame(line, &f) && f.has_dso) {
+			const char *at = line;
+
 			c->frames++;
-		else
+			c->aligned += word_is_padded(line, word_next(&at), WIDTH_IP);
+		} else
 			c->others += !is_srcline(line);
 	}
 }
@@ -402,6 +451,7 @@ static struct census take_census(const char *text, size_t n)
 		const char *end = memchr(text, '\n', n);
 
 		len = end ? (size_t)(end - text) : n;
+		c.gaps += !len;
 		if (len && len < sizeof line) {
 			memcpy(line, text, len);
 			line[len] = '\0';
@@ -424,7 +474,10 @@ bool script_learn(struct script_shape *shape, const char *text, size_t n)
 	*shape = (struct script_shape){.tabs = c.tabs > 0};
 	if (c.times) {
 		shape->heads = HEADS_TIME;
-		shape->no_ids = c.with_ids < c.times - c.times / 10;
+		shape->padded = c.padded > 0;
+		shape->no_ids =
+			(c.padded ? c.with_padded_ids : c.with_ids) < c.times - c.times / 10;
+		shape->no_cpu = shape->no_ids && c.with_cpu < c.times;
 		shape->latency = c.latency == c.times;
 		/* Lines that look otherwise are messages, if they are few. */
 		return c.others <= c.times + c.tabs + c.frames;
@@ -432,6 +485,14 @@ bool script_learn(struct script_shape *shape, const char *text, size_t n)
 	if (c.events) {
 		shape->heads = HEADS_EVENT;
 		return c.tabs + c.frames + c.leaves > 0 && c.others <= c.tabs + c.frames + c.leaves;
+	}
+	if (!c.tabs && c.lines && c.aligned == c.lines && !c.gaps) {
+		shape->single = true;
+		return true;
+	}
+	if (!c.tabs && c.task_leaves) {
+		shape->heads = HEADS_LEAF;
+		return c.task_leaves * 2 > c.lines;
 	}
 	if (!c.tabs)
 		return false;

@@ -21,12 +21,16 @@ enum script_heads {
 	HEADS_TIME,  /* all have a time */
 	HEADS_EVENT, /* no time, but an event */
 	HEADS_TASK,  /* nothing but a command or ids, above frames */
+	HEADS_LEAF,  /* command, ids and a frame */
 };
 
 struct script_shape {
 	enum script_heads heads;
 	bool tabs;    /* frames below a head begin with a tab */
+	bool single;  /* HEADS_NONE: each line is a sample */
 	bool no_ids;  /* the number before the time belongs to the command */
+	bool no_cpu;  /* and [001] before the time, too */
+	bool padded;  /* columns are aligned: a number that is not is no id */
 	bool latency; /* perf script -L: columns are fixed, the processor has no brackets */
 };
 

@@ -12,6 +12,18 @@ inputs() {
 	done
 	printf '\0a;b;c_[k] 10\na;[libc.so.6];d_[i] 3 4\n' >folded
 	printf '\0x y 12/13 [001] 5.000001: 10 cycles:P: \n\tff00 f+0x1 (/bin/x)\n\tff01 g(int) (inlined)\n\n' >script
+	printf '\0dd  1201   100.000001:    2000000 cpu-clock:  ffffffff816b94a7 f+0x2 ([kernel.kallsyms])\n             cc1  1202 [001] U     100.004001:          1 page-faults:     55a6ae76e5c0 n+0x0 (/x)           a1b2c3 y (/cc1)\n' >script-leaves
+	printf '\0x 12 cpu-clock: \n\t            ff00 f (/x)\n  a.c:7 (inlined)\n\t            ff01 g (/x)\n  ??:0\n ABI:2 AX:0x1\n\nsh 3 1.000001: PERF_RECORD_MMAP2 3/3: [0x1] r-xp /x\n' >script-lines
+	printf '\0    bash 16052   1 50164.439685:   10101010 s:e: a=1\n\tffffffff822009ee f ([kernel.kallsyms])\n\n' >script-latency
+	printf '\0\tffffffff816bb652 f (x)\n\n\tffffffff816bb652 f (x)\n' >script-frames
+	printf '\0m;a 0.25\nm;b 1e+06 2.5\nm;c 18446744073709551615\nm;d 1e-9\n' >folded-fractions
+	printf '\0\377\376m\0;\0a\0 \0003\0\n\0' >folded-utf16
+	printf '\0Sampling\n\n    vfs\n    entry_SYSCALL_64\n    --\n    main+0x1 [m]\n    -                a b (7)\n        17\n\n' >bcc-profile
+	printf '\0blocked time (us)\n\n    waker:           a 7\n    f\n    --               --\n    target:          b 12\n        99\n\n' >bcc-waker
+	printf "\\0\\n  b'f'\\n    b'sh' [1]\\n    12\\n\\n" >bcc-stackcount
+	printf '\0[1] Top:\n\taddr = 1 size = 2\n\t10 bytes in 2 allocations from stack\n\t\t0x0000563b2f3b5169\tm+0x3a [a]\n' >bcc-memleak
+	printf '\0{"type": "stats", "data": {"@s": {"sh,\\n    f+1\\n": {"count": 1, "average": 2, "total": 3}}}}\n{"type": "hist", "data": {"@": {"": [{"min": 1, "count": 8}]}}}\n' >bpftrace-json
+	printf '\0@us[\n    f+2\n, sh]: count 4, average 25, total 100\n@h[\n    f\n]: \n[2, 4)   5 |@@|\n@n: 3\n' >bpftrace-values
 	printf '\0@[\n    f+1\n\tff00 g+2 (/x)\n, \n    do_syscall_64+1\n, x, 7]: 3\n' >bpftrace
 }
 
