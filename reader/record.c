@@ -5,78 +5,93 @@
 
 #include "reader/format.h"
 
+/* The beginning of a row: when a record counts, and what it does. */
+#define ORDERED(function) .when = RECORD_ORDERED, .apply = (function)
+#define NOW(function)	  .when = RECORD_NOW, .apply = (function)
+#define IGNORED		  .when = RECORD_IGNORED
+
 /* perf_event.h, enum perf_event_type. */
 static const struct record_row kernel_rows[RECORD_KERNEL_END] = {
-	[PERF_RECORD_MMAP] = {RECORD_ORDERED, 41, 40, apply_mmap, 0, TAIL_TRAILER},
-	[PERF_RECORD_LOST] = {RECORD_NOW, 24, 0, apply_lost, 0, TAIL_TRAILER},
-	[PERF_RECORD_COMM] = {RECORD_ORDERED, 17, 16, apply_comm, 0, TAIL_TRAILER},
-	[PERF_RECORD_EXIT] = {RECORD_ORDERED, 32, 0, apply_exit, 0, TAIL_TRAILER},
-	[PERF_RECORD_THROTTLE] = {RECORD_NOW, 32, 0, apply_throttle, 0, TAIL_TRAILER},
-	[PERF_RECORD_UNTHROTTLE] = {RECORD_IGNORED, 32, 0, NULL, 0, TAIL_TRAILER},
-	[PERF_RECORD_FORK] = {RECORD_ORDERED, 32, 0, apply_fork, 0, TAIL_TRAILER},
-	[PERF_RECORD_READ] = {RECORD_NOW, 24, 0, check_read, 0},
-	[PERF_RECORD_SAMPLE] = {RECORD_ORDERED, 8, 0, NULL, 0, TAIL_OTHER},
-	[PERF_RECORD_MMAP2] = {RECORD_ORDERED, 72, 72, apply_mmap2, 0, TAIL_TRAILER},
-	[PERF_RECORD_AUX] = {RECORD_IGNORED, 32, 0, NULL, 0, TAIL_TRAILER},
-	[PERF_RECORD_ITRACE_START] = {RECORD_IGNORED, 16, 0, NULL, 0, TAIL_TRAILER},
-	[PERF_RECORD_LOST_SAMPLES] = {RECORD_NOW, 16, 0, apply_lost_samples, 0, TAIL_TRAILER},
-	[PERF_RECORD_SWITCH] = {RECORD_IGNORED, 8, 0, NULL, 0, TAIL_TRAILER},
-	[PERF_RECORD_SWITCH_CPU_WIDE] = {RECORD_IGNORED, 16, 0, NULL, 0, TAIL_TRAILER},
-	[PERF_RECORD_NAMESPACES] = {RECORD_IGNORED, 24, 0, NULL, 16, TAIL_TRAILER},
-	[PERF_RECORD_KSYMBOL] = {RECORD_ORDERED, 25, 24, apply_ksymbol, 0, TAIL_TRAILER},
-	[PERF_RECORD_BPF_EVENT] = {RECORD_IGNORED, 24, 0, NULL, 0, TAIL_TRAILER},
-	[PERF_RECORD_CGROUP] = {RECORD_IGNORED, 17, 16, NULL, 0, TAIL_TRAILER},
-	[PERF_RECORD_TEXT_POKE] = {RECORD_NOW, 20, 0, check_text_poke, 0},
-	[PERF_RECORD_AUX_OUTPUT_HW_ID] = {RECORD_IGNORED, 16, 0, NULL, 0, TAIL_TRAILER},
-	[RECORD_CALLCHAIN_DEFERRED] = {RECORD_ORDERED, 24, 0, apply_callchain_deferred, 8,
-				       TAIL_TRAILER},
+	[PERF_RECORD_MMAP] = {ORDERED(apply_mmap), .min_size = 41, .string_off = 40,
+			      .tail = TAIL_TRAILER},
+	[PERF_RECORD_LOST] = {NOW(apply_lost), .min_size = 24, .tail = TAIL_TRAILER},
+	[PERF_RECORD_COMM] = {ORDERED(apply_comm), .min_size = 17, .string_off = 16,
+			      .tail = TAIL_TRAILER},
+	[PERF_RECORD_EXIT] = {ORDERED(apply_exit), .min_size = 32, .tail = TAIL_TRAILER},
+	[PERF_RECORD_THROTTLE] = {NOW(apply_throttle), .min_size = 32, .tail = TAIL_TRAILER},
+	[PERF_RECORD_UNTHROTTLE] = {IGNORED, .min_size = 32, .tail = TAIL_TRAILER},
+	[PERF_RECORD_FORK] = {ORDERED(apply_fork), .min_size = 32, .tail = TAIL_TRAILER},
+	[PERF_RECORD_READ] = {NOW(check_read), .min_size = 24},
+	[PERF_RECORD_SAMPLE] = {ORDERED(NULL), .min_size = 8, .tail = TAIL_OTHER},
+	[PERF_RECORD_MMAP2] = {ORDERED(apply_mmap2), .min_size = 72, .string_off = 72,
+			       .tail = TAIL_TRAILER},
+	[PERF_RECORD_AUX] = {IGNORED, .min_size = 32, .tail = TAIL_TRAILER},
+	[PERF_RECORD_ITRACE_START] = {IGNORED, .min_size = 16, .tail = TAIL_TRAILER},
+	[PERF_RECORD_LOST_SAMPLES] = {NOW(apply_lost_samples), .min_size = 16,
+				      .tail = TAIL_TRAILER},
+	[PERF_RECORD_SWITCH] = {IGNORED, .min_size = 8, .tail = TAIL_TRAILER},
+	[PERF_RECORD_SWITCH_CPU_WIDE] = {IGNORED, .min_size = 16, .tail = TAIL_TRAILER},
+	[PERF_RECORD_NAMESPACES] = {IGNORED, .min_size = 24, .each = 16, .tail = TAIL_TRAILER},
+	[PERF_RECORD_KSYMBOL] = {ORDERED(apply_ksymbol), .min_size = 25, .string_off = 24,
+				 .tail = TAIL_TRAILER},
+	[PERF_RECORD_BPF_EVENT] = {IGNORED, .min_size = 24, .tail = TAIL_TRAILER},
+	[PERF_RECORD_CGROUP] = {IGNORED, .min_size = 17, .string_off = 16, .tail = TAIL_TRAILER},
+	[PERF_RECORD_TEXT_POKE] = {NOW(check_text_poke), .min_size = 20},
+	[PERF_RECORD_AUX_OUTPUT_HW_ID] = {IGNORED, .min_size = 16, .tail = TAIL_TRAILER},
+	[RECORD_CALLCHAIN_DEFERRED] = {ORDERED(apply_callchain_deferred), .min_size = 24, .each = 8,
+				       .tail = TAIL_TRAILER},
 };
 
 /* tools/lib/perf/include/perf/event.h, enum perf_user_event_type. For records that have grown over
  * the years, the size of their first version. */
 static const struct record_row user_rows[RECORD_USER_END - RECORD_HEADER_ATTR] = {
 #define ROW(type) [type - RECORD_HEADER_ATTR]
-	ROW(RECORD_HEADER_ATTR) = {RECORD_NOW, 8 + PERF_ATTR_SIZE_VER0, 0, apply_header_attr, 0},
-	ROW(RECORD_EVENT_TYPE) = {RECORD_NOW, 17, 0, apply_event_type, 0},
-	ROW(RECORD_TRACING_DATA) = {RECORD_IGNORED, 12, 0, NULL, 0},
-	ROW(RECORD_BUILD_ID) = {RECORD_NOW, 8 + 4 + 24 + 1, 36, apply_build_id, 0},
-	ROW(RECORD_FINISHED_ROUND) = {RECORD_NOW, 8, 0, apply_finished_round, 0, TAIL_NONE},
-	ROW(RECORD_ID_INDEX) = {RECORD_IGNORED, 16, 0, NULL, 32},
-	ROW(RECORD_AUXTRACE_INFO) = {RECORD_IGNORED, 16, 0, NULL, 0},
-	ROW(RECORD_AUXTRACE) = {RECORD_IGNORED, 48, 0, NULL, 0, TAIL_NONE},
-	ROW(RECORD_AUXTRACE_ERROR) = {RECORD_IGNORED, 41, 40, NULL, 0},
-	ROW(RECORD_THREAD_MAP) = {RECORD_IGNORED, 16, 0, NULL, 24, TAIL_NONE},
-	ROW(RECORD_CPU_MAP) = {RECORD_NOW, 12, 0, check_cpu_map, 0},
-	ROW(RECORD_STAT_CONFIG) = {RECORD_IGNORED, 16, 0, NULL, 16, TAIL_NONE},
-	ROW(RECORD_STAT) = {RECORD_IGNORED, 48, 0, NULL, 0, TAIL_NONE},
-	ROW(RECORD_STAT_ROUND) = {RECORD_IGNORED, 24, 0, NULL, 0, TAIL_NONE},
-	ROW(RECORD_EVENT_UPDATE) = {RECORD_NOW, 24, 0, apply_event_update, 0},
-	ROW(RECORD_TIME_CONV) = {RECORD_IGNORED, 32, 0, NULL, 0},
-	ROW(RECORD_HEADER_FEATURE) = {RECORD_NOW, 16, 0, apply_header_feature, 0},
-	ROW(RECORD_COMPRESSED) = {RECORD_IGNORED, 8, 0, NULL, 0, TAIL_OTHER},
-	ROW(RECORD_FINISHED_INIT) = {RECORD_IGNORED, 8, 0, NULL, 0, TAIL_NONE},
-	ROW(RECORD_COMPRESSED2) = {RECORD_IGNORED, 16, 0, NULL, 0, TAIL_OTHER},
-	ROW(RECORD_BPF_METADATA) = {RECORD_IGNORED, 8 + 512 + 8, 0, NULL, 64 + 256, TAIL_TRAILER},
-	ROW(RECORD_SCHEDSTAT_CPU) = {RECORD_IGNORED, 24, 0, NULL, 0},
-	ROW(RECORD_SCHEDSTAT_DOMAIN) = {RECORD_IGNORED, 24, 0, NULL, 0},
+	ROW(RECORD_HEADER_ATTR) = {NOW(apply_header_attr), .min_size = 8 + PERF_ATTR_SIZE_VER0},
+	ROW(RECORD_EVENT_TYPE) = {NOW(apply_event_type), .min_size = 17},
+	ROW(RECORD_TRACING_DATA) = {IGNORED, .min_size = 12},
+	ROW(RECORD_BUILD_ID) = {NOW(apply_build_id), .min_size = 8 + 4 + 24 + 1, .string_off = 36},
+	ROW(RECORD_FINISHED_ROUND) = {NOW(apply_finished_round), .min_size = 8, .tail = TAIL_NONE},
+	ROW(RECORD_ID_INDEX) = {IGNORED, .min_size = 16, .each = 32},
+	ROW(RECORD_AUXTRACE_INFO) = {IGNORED, .min_size = 16},
+	ROW(RECORD_AUXTRACE) = {IGNORED, .min_size = 48, .tail = TAIL_NONE},
+	ROW(RECORD_AUXTRACE_ERROR) = {IGNORED, .min_size = 41, .string_off = 40},
+	ROW(RECORD_THREAD_MAP) = {IGNORED, .min_size = 16, .each = 24, .tail = TAIL_NONE},
+	ROW(RECORD_CPU_MAP) = {NOW(check_cpu_map), .min_size = 12},
+	ROW(RECORD_STAT_CONFIG) = {IGNORED, .min_size = 16, .each = 16, .tail = TAIL_NONE},
+	ROW(RECORD_STAT) = {IGNORED, .min_size = 48, .tail = TAIL_NONE},
+	ROW(RECORD_STAT_ROUND) = {IGNORED, .min_size = 24, .tail = TAIL_NONE},
+	ROW(RECORD_EVENT_UPDATE) = {NOW(apply_event_update), .min_size = 24},
+	ROW(RECORD_TIME_CONV) = {IGNORED, .min_size = 32},
+	ROW(RECORD_HEADER_FEATURE) = {NOW(apply_header_feature), .min_size = 16},
+	ROW(RECORD_COMPRESSED) = {IGNORED, .min_size = 8, .tail = TAIL_OTHER},
+	ROW(RECORD_FINISHED_INIT) = {IGNORED, .min_size = 8, .tail = TAIL_NONE},
+	ROW(RECORD_COMPRESSED2) = {IGNORED, .min_size = 16, .tail = TAIL_OTHER},
+	ROW(RECORD_BPF_METADATA) = {IGNORED, .min_size = 8 + 512 + 8, .each = 64 + 256,
+				    .tail = TAIL_TRAILER},
+	ROW(RECORD_SCHEDSTAT_CPU) = {IGNORED, .min_size = 24},
+	ROW(RECORD_SCHEDSTAT_DOMAIN) = {IGNORED, .min_size = 24},
 #undef ROW
 };
 
 static const struct record_row simpleperf_rows[RECORD_SIMPLEPERF_END - RECORD_SIMPLEPERF] = {
 #define ROW(type) [RECORD_SIMPLEPERF_##type - RECORD_SIMPLEPERF]
-	[0] = {RECORD_IGNORED, 8, 0, NULL, 0},
-	ROW(KERNEL_SYMBOL) = {RECORD_NOW, 12, 0, apply_kernel_symbol, 0},
-	ROW(DSO) = {RECORD_NOW, 33, 32, apply_dso, 0},
-	ROW(SYMBOL) = {RECORD_NOW, 33, 32, apply_symbol, 0},
-	ROW(SPLIT) = {RECORD_NOW, 8, 0, apply_split, 0, TAIL_OTHER},
-	ROW(SPLIT_END) = {RECORD_NOW, 8, 0, apply_split_end, 0, TAIL_OTHER},
-	ROW(EVENT_ID) = {RECORD_NOW, 16, 0, apply_event_id, 0},
-	ROW(CALLCHAIN) = {RECORD_ORDERED, 40, 0, apply_callchain, 16}, /* ip, sp */
-	ROW(UNWINDING_RESULT) = {RECORD_IGNORED, 8, 0, NULL, 0},
-	ROW(TRACING_DATA) = {RECORD_NOW, 12, 0, apply_tracing_data, 0},
-	ROW(DEBUG) = {RECORD_IGNORED, 8, 0, NULL, 0},
+	[0] = {IGNORED, .min_size = 8},
+	ROW(KERNEL_SYMBOL) = {NOW(apply_kernel_symbol), .min_size = 12},
+	ROW(DSO) = {NOW(apply_dso), .min_size = 33, .string_off = 32},
+	ROW(SYMBOL) = {NOW(apply_symbol), .min_size = 33, .string_off = 32},
+	ROW(SPLIT) = {NOW(apply_split), .min_size = 8, .tail = TAIL_OTHER},
+	ROW(SPLIT_END) = {NOW(apply_split_end), .min_size = 8, .tail = TAIL_OTHER},
+	ROW(EVENT_ID) = {NOW(apply_event_id), .min_size = 16},
+	ROW(CALLCHAIN) = {ORDERED(apply_callchain), .min_size = 40, .each = 16}, /* ip, sp */
+	ROW(UNWINDING_RESULT) = {IGNORED, .min_size = 8},
+	ROW(TRACING_DATA) = {NOW(apply_tracing_data), .min_size = 12},
+	ROW(DEBUG) = {IGNORED, .min_size = 8},
 #undef ROW
 };
+
+#undef ORDERED
+#undef NOW
+#undef IGNORED
 
 const struct record_row *record_row(uint32_t type)
 {

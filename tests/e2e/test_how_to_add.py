@@ -103,7 +103,7 @@ def add_all():
     edit("input/inputs.c", r"(#define INPUTS\(X\) +\\\n)", r"\1\tX(nothing) \\\n")
     edit("base/processor.c", r"(\t\t\.names = \{\"s390x\")", "\t\t.names = {\"loongarch64\"}, .e_machine = EM_LOONGARCH, .word_bytes = 8,\n\t},\n\t{\n\\1")
     edit("reader/format.h", r"RECORD_KERNEL_END = (\d+)", f"RECORD_NEWEST = {NEWEST}, RECORD_KERNEL_END = {NEWEST + 1}")
-    edit("reader/record.c", r"(\n\t\[RECORD_CALLCHAIN_DEFERRED\] = )", r"\n\t[RECORD_NEWEST] = {RECORD_IGNORED, 16, 0, NULL, 0, TAIL_TRAILER},\1")
+    edit("reader/record.c", r"(\n\t\[RECORD_CALLCHAIN_DEFERRED\] = )", r"\n\t[RECORD_NEWEST] = {IGNORED, .min_size = 16, .tail = TAIL_TRAILER},\1")
     with open("tree/symbolize/src_plain.c", "w") as f:
         f.write(SOURCE)
     edit("symbolize/symbol_source.c", r"X\(DSO_UNKNOWN, none\)", "X(DSO_UNKNOWN, plain)")
