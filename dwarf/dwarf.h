@@ -89,10 +89,6 @@ size_t dwarf_index_chains(struct dwarf_index *d, const uint64_t *vaddrs, size_t 
 /* Finds the frames that n numbers stand for. Each string is made when it is first needed. */
 void dwarf_index_frames(struct dwarf_index *d, const struct dwarf_at *at, size_t n,
 			struct dwarf_frame *frames);
-/* Does both for one address and returns the number of levels. A chain deeper than max keeps its
- * outermost levels. file_line (may be NULL) gets file and line of the address. */
-size_t dwarf_index_lookup(struct dwarf_index *d, uint64_t vaddr, struct dwarf_frame *frames,
-			  size_t max, struct dwarf_frame *file_line);
 
 /* Was the cache file found to be damaged, so that results may be missing? Then this index must be
  * discarded and another one opened. */

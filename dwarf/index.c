@@ -420,22 +420,6 @@ void dwarf_index_frames(struct dwarf_index *d, const struct dwarf_at *at, size_t
 			dwarf_pack_frame(&d->store.known, &at[i], &frames[i]);
 }
 
-size_t dwarf_index_lookup(struct dwarf_index *d, uint64_t vaddr, struct dwarf_frame *frames,
-			  size_t max, struct dwarf_frame *file_line)
-{
-	struct dwarf_at at[DWARF_CHAIN_MAX];
-	struct dwarf_chain chain;
-	size_t n, skip;
-
-	dwarf_index_chains(d, &vaddr, 1, &chain, at, DWARF_CHAIN_MAX);
-	skip = chain.n > max ? chain.n - max : 0;
-	n = chain.n - skip;
-	dwarf_index_frames(d, at + skip, n, frames);
-	if (file_line)
-		dwarf_index_frames(d, &chain.line, 1, file_line);
-	return n;
-}
-
 bool dwarf_index_is_damaged(const struct dwarf_index *d)
 {
 	return d->store.known.damaged;

@@ -386,17 +386,6 @@ int jitdump_read_fd(struct jitdump *j, int fd, const char *path, struct err *err
 	return rc;
 }
 
-int jitdump_read(struct jitdump *j, const char *path, struct err *err)
-{
-	int fd = rooted_open(NULL, path, true), rc;
-
-	if (fd < 0)
-		return rooted_error(err, errno, path);
-	rc = jitdump_read_fd(j, fd, path, err);
-	close(fd);
-	return rc;
-}
-
 void jitdump_done(struct jitdump *j)
 {
 	functab_done(&j->tab);

@@ -49,10 +49,8 @@ struct jitdump {
 	bool has_times;	  /* false: timestamps are of the processor's own clock */
 };
 
-/* Reads the complete records of the file. Returns 0, -ERR_NOMEM, -ERR_FORMAT, or why it cannot be
- * opened. */
-int jitdump_read(struct jitdump *j, const char *path, struct err *err);
-/* The same for an open file, which the caller closes. */
+/* Reads the complete records of an open file, which the caller closes. Returns 0, -ERR_NOMEM,
+ * -ERR_FORMAT, or -ERR_UNSUPPORTED if it is no regular file. */
 int jitdump_read_fd(struct jitdump *j, int fd, const char *path, struct err *err);
 void jitdump_done(struct jitdump *j);
 

@@ -339,7 +339,7 @@ const struct address_space *machine_space(struct machine *m, uint32_t pid)
 	return versions_capture(&m->versions, p ? p->space : m->nothing);
 }
 
-const char *machine_comm_of(struct machine *m, uint32_t pid, uint32_t tid)
+static const char *comm_of(struct machine *m, uint32_t pid, uint32_t tid)
 {
 	struct thread *t = thread_find(m, pid, tid);
 
@@ -375,7 +375,7 @@ place_find(struct machine *m, uint32_t pid, uint32_t tid, struct machine_place *
 
 	if (p && note_sampled(m, p, tid))
 		return NULL;
-	comm = machine_comm_of(m, pid, tid);
+	comm = comm_of(m, pid, tid);
 	if (!comm)
 		return NULL;
 	*ret = (struct machine_place){
@@ -416,11 +416,6 @@ void machine_runs(struct machine *m, uint32_t pid)
 	m->changes++;
 	if (p && p->former)
 		process_forget_former(&m->versions, p);
-}
-
-const struct address_space *machine_kernel(struct machine *m)
-{
-	return versions_capture(&m->versions, m->kernel);
 }
 
 const struct address_space *machine_guest_kernel(struct machine *m)
@@ -481,14 +476,4 @@ uint64_t machine_next_epoch(struct machine *m)
 void machine_reclaim(struct machine *m, uint64_t oldest_held)
 {
 	versions_reclaim(&m->versions, oldest_held);
-}
-
-size_t machine_task_count(const struct machine *m)
-{
-	return m->processes.n + m->threads.n;
-}
-
-size_t machine_space_bytes(const struct machine *m)
-{
-	return space_pool_bytes(&m->versions.pool);
 }

@@ -67,31 +67,23 @@ const struct machine_place *machine_place(struct machine *m, uint32_t pid, uint3
 
 /* The members of a machine_place one by one. NULL only when out of memory. */
 const struct address_space *machine_space(struct machine *m, uint32_t pid);
-const struct address_space *machine_kernel(struct machine *m);
 /* After an exec and before the first sample in the new program, code at user_ip that the kernel
  * interrupted may still be the old program's. Then returns the old program's maps, else NULL.
  * machine_runs() says that the new program runs. */
 const struct address_space *machine_former_space(struct machine *m, uint32_t pid, uint64_t user_ip);
 void machine_runs(struct machine *m, uint32_t pid);
-/* For samples of cpumode GUEST_KERNEL; takes the place of machine_kernel(). */
+/* For samples of cpumode GUEST_KERNEL; takes the place of machine_place.kernel. */
 const struct address_space *machine_guest_kernel(struct machine *m);
 /* For samples of cpumode GUEST_USER: one map "[guest]" has all addresses. */
 const struct address_space *machine_guest_user(struct machine *m);
 /* Interned: valid until machine_free(). NULL only when out of memory. */
 const char *machine_foreign_comm(struct machine *m);
-const char *machine_comm_of(struct machine *m, uint32_t pid, uint32_t tid);
 
 /* Starts a new epoch and returns its number, which rises from 1. Address spaces captured after this
  * belong to it. */
 uint64_t machine_next_epoch(struct machine *m);
 /* Frees superseded versions that were last captured before `oldest_held`. */
 void machine_reclaim(struct machine *m, uint64_t oldest_held);
-
-/* Number of known processes and threads. Those that have ended are forgotten after some thousand
- * more have ended: pids are reused, and a recording may have any number of them. */
-size_t machine_task_count(const struct machine *m);
-/* Bytes that versions of address spaces use now. */
-size_t machine_space_bytes(const struct machine *m);
 
 size_t machine_dso_count(const struct machine *m);
 const struct dso *machine_dso(const struct machine *m, size_t i);

@@ -7,6 +7,7 @@
 #include <zlib.h>
 
 #include "dwarf/dwarf.h"
+#include "tests/dwarf/lookup.h"
 #include "tests/fuzz.h"
 
 enum { ADDRESSES = 256, DEPTH = 64 };

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "dwarf/dwarf.h"
+#include "tests/dwarf/lookup.h"
 #include "tests/random.h"
 
 /* ---- memory ------------------------------------------------------------------------------ */

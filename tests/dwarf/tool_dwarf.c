@@ -14,6 +14,7 @@
 
 #include "base/vec.h"
 #include "dwarf/dwarf.h"
+#include "tests/dwarf/lookup.h"
 
 struct addresses {
 	uint64_t *v;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "dwarf/dwarf.h"
+#include "tests/dwarf/lookup.h"
 #include "tests/random.h"
 
 enum { SECONDS_MAX = 5, ADDRESSES = 512 };

@@ -1,5 +1,6 @@
 /* fuzz_jitdump.c - libFuzzer target: jitdump files. */
 #include "functions/jitdump.h"
+#include "tests/functions/jitdump_file.h"
 #include "tests/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

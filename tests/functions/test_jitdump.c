@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "functions/jitdump.h"
+#include "tests/functions/jitdump_file.h"
 #include "tests/random.h"
 
 /* A jitdump in memory. */

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "reader/machine.h"
+#include "tests/reader/machine_facts.h"
 
 /* More exits than anything late is waited for, and a bound for what is known then. */
 enum { MANY = 10000, KNOWN_MAX = 9000 };

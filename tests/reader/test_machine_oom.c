@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "reader/machine.h"
+#include "tests/reader/machine_facts.h"
 #include "tests/failing_malloc.h"
 
 #ifdef SANITIZED

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "reader/machine.h"
+#include "tests/reader/machine_facts.h"
 
 static uint64_t next_random(uint64_t *state)
 {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "reader/machine.h"
+#include "tests/reader/machine_facts.h"
 #include "tests/fuzz.h"
 #include "unwind/cfi.h"
 #include "unwind/cfi.h"

@@ -15,6 +15,7 @@
 #include <unwind.h>
 
 #include "reader/machine.h"
+#include "tests/reader/machine_facts.h"
 #include "unwind/unwind.h"
 
 #define STACK_MAX (64u << 10)

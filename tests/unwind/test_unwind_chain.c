@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "reader/machine.h"
+#include "tests/reader/machine_facts.h"
 #include "unwind/unwind.h"
 
 #define KERNEL_IP(n) (0xffffffff81000000ull + (n))
