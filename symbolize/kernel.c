@@ -312,6 +312,18 @@ int kernel_symbols(struct kernel *k, const struct source_env *env,
 	return rc ? err_nomem(err) : 0;
 }
 
+bool kernel_symbols_name(const struct kernel_symbols *sym, const char *module,
+			 struct symbol_source *s, struct lookup *l, struct func_cursor *cursor)
+{
+	const uint64_t addr = l->ip - sym->shift;
+	const struct func *f = functab_find(sym->tab, addr, cursor);
+
+	if (!f || (module && strcmp(sym->modules[f->tag], module) != 0))
+		return false;
+	lookup_set(l, s, sym->tab, f, addr);
+	return true;
+}
+
 /* ---- kept between runs ------------------------------------------------------------------- */
 
 /* Was the recorded kernel at the addresses of the saved one? A shift is not accepted: if it is not

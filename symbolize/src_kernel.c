@@ -102,10 +102,9 @@ static int find_in_core(struct symbol_source *s, struct kernel_state *k, struct 
 		v->aliases = s->env->count_aliases ? aliases : 0;
 		any = true;
 	}
-	if (!any || k->noted_core)
-		return 0;
-	k->noted_core = true;
-	return source_says(s, err, "kallsyms of this boot from the cache");
+	return any ? source_says_once(s, &k->noted_core, "kallsyms of this boot from the cache",
+				      err)
+		   : 0;
 }
 
 static int find_in_kallsyms(struct symbol_source *s, struct kernel_state *k, struct lookups *l,
@@ -123,19 +122,15 @@ static int find_in_kallsyms(struct symbol_source *s, struct kernel_state *k, str
 		s->miss = why;
 	for (i = 0; i < l->n; i++) {
 		struct lookup *v = &l->v[i];
-		uint64_t addr = v->key - (sym ? sym->shift : 0);
 
 		if (v->symbol)
 			continue;
-		if (sym)
-			lookup_set(v, s, sym->tab, functab_find(sym->tab, addr, &cursor), addr);
-		else
+		if (!sym)
 			v->miss = (uint8_t)s->miss;
+		else if (!kernel_symbols_name(sym, NULL, s, v, &cursor))
+			lookup_set(v, s, sym->tab, NULL, v->ip);
 	}
-	if (!sym || k->noted_kallsyms)
-		return 0;
-	k->noted_kallsyms = true;
-	return source_says(s, err, "%s", sym->source);
+	return sym ? source_says_once(s, &k->noted_kallsyms, sym->source, err) : 0;
 }
 
 static int kernel_source_symbols(struct symbol_source *s, struct lookups *l, struct err *err)

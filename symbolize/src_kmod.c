@@ -51,18 +51,6 @@ static int open_file(struct symbol_source *s, struct kmod_state *k, struct err *
 	return k->kallsyms ? 0 : source_says(s, err, "%s", k->file.source);
 }
 
-static bool find_in_kallsyms(struct symbol_source *s, const struct kmod_state *k, struct lookup *l,
-			     struct func_cursor *cursor)
-{
-	const struct func *f;
-
-	f = k->kallsyms ? functab_find(k->kallsyms->tab, l->ip, cursor) : NULL;
-	if (!f || strcmp(k->kallsyms->modules[f->tag], k->name))
-		return false;
-	lookup_set(l, s, k->kallsyms->tab, f, l->ip);
-	return true;
-}
-
 /* A .ko file has no addresses; the kernel's layout of its sections is known, but changes between
  * versions. If kallsyms has a name for the address, the file is used only if it has the same name
  * at the same distance. */
@@ -101,7 +89,8 @@ static int kmod_symbols(struct symbol_source *s, struct lookups *l, struct err *
 	}
 	for (i = 0; i < l->n; i++) {
 		struct lookup *v = &l->v[i];
-		bool known = find_in_kallsyms(s, k, v, &cursor);
+		bool known =
+			k->kallsyms && kernel_symbols_name(k->kallsyms, k->name, s, v, &cursor);
 
 		used_kallsyms |= known;
 		if (known && s->env->no_inline)
@@ -111,10 +100,8 @@ static int kmod_symbols(struct symbol_source *s, struct lookups *l, struct err *
 		if (find_in_file(s, k, v, &file_cursor))
 			return err_nomem(err);
 	}
-	if (!used_kallsyms || k->noted_kallsyms)
-		return 0;
-	k->noted_kallsyms = true;
-	return source_says(s, err, "%s", k->kallsyms->source);
+	return used_kallsyms ? source_says_once(s, &k->noted_kallsyms, k->kallsyms->source, err)
+			     : 0;
 }
 
 static uint64_t kmod_cost(struct symbol_source *s)

@@ -58,6 +58,14 @@ int source_says(struct symbol_source *s, struct err *err, const char *fmt, ...)
 	return 0;
 }
 
+int source_says_once(struct symbol_source *s, bool *said, const char *text, struct err *err)
+{
+	if (*said)
+		return 0;
+	*said = true;
+	return source_says(s, err, "%s", text);
+}
+
 int source_says_table(struct symbol_source *s, struct err *err, const char *table, const char *path)
 {
 	const bool own = !strcmp(path, s->dso->path);

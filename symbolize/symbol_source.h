@@ -111,6 +111,8 @@ void recorded_done(struct symbol_source *s);
 /* Appends ", text" to the result of symbolizer_source(). Returns 0 or -ERR_NOMEM. */
 int source_says(struct symbol_source *s, struct err *err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* The same, the first time only. */
+int source_says_once(struct symbol_source *s, bool *said, const char *text, struct err *err);
 /* The same for a table of the file at `path`, which is named only if it is not the dso's own. */
 int source_says_table(struct symbol_source *s, struct err *err, const char *table,
 		      const char *path);
@@ -178,8 +180,12 @@ struct kernel_symbols {
 };
 int kernel_symbols(struct kernel *k, const struct source_env *env,
 		   const struct kernel_symbols **ret, enum sym_miss *why, struct err *err);
-/* The same for one address of the kernel itself, from the cache of an earlier run, without reading
- * the list. Returns false if the list must be read. ret->name lives as long as k. */
+/* Names an address by the list, if a function there covers it: one of the `module`, or of any if
+ * that is NULL. `cursor` is kept between rising addresses. */
+bool kernel_symbols_name(const struct kernel_symbols *sym, const char *module,
+			 struct symbol_source *s, struct lookup *l, struct func_cursor *cursor);
+/* kernel_symbols() for one address of the kernel itself, from the cache of an earlier run, without
+ * reading the list. Returns false if the list must be read. ret->name lives as long as k. */
 bool kernel_find_core(struct kernel *k, const struct source_env *env, uint64_t addr,
 		      struct func *ret, uint32_t *aliases);
 /* Saves the running kernel's symbols, if they were read, for later runs. */
