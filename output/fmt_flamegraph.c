@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/sum.h"
 #include "output/embed.h"
 #include "output/formats.h"
 #include "output/picture.h"
@@ -91,14 +90,6 @@ static void add_weight(struct text *t, uint64_t weight, const char *unit)
 	add_text(t, unit);
 }
 
-static const char *name_of(const struct flamegraph *f, uint32_t node, size_t *n)
-{
-	uint32_t symbol = f->tree->nodes.v[node].symbol;
-
-	*n = node ? strtab_len(&f->stacks.names, symbol) : strlen("all");
-	return node ? strtab_get(&f->stacks.names, symbol) : "all";
-}
-
 /* Bytes of the first `letters` letters of UTF-8 text. */
 static size_t cut_bytes(const char *s, size_t n, size_t letters)
 {
@@ -164,7 +155,7 @@ static uint32_t y_of(const struct flamegraph *f, uint32_t depth)
 static void add_tooltip(struct flamegraph *f, const struct box *b)
 {
 	size_t n;
-	const char *name = name_of(f, b->node, &n);
+	const char *name = picture_name(f, b->node, &n);
 
 	text_str(&f->out, "<title>");
 	add_cut(f, name, n, TOOLTIP_LETTERS);
@@ -182,7 +173,7 @@ static void add_wide_box(struct flamegraph *f, const struct box *b)
 	double x = x_of(f, b), width = width_of(f, b);
 	uint32_t y = y_of(f, b->depth);
 	size_t n;
-	const char *name = name_of(f, b->node, &n);
+	const char *name = picture_name(f, b->node, &n);
 
 	text_str(&f->out, "<g>");
 	add_tooltip(f, b);
@@ -273,86 +264,6 @@ static void add_boxes(struct flamegraph *f, FILE *out)
 	}
 	text_str(&f->out, "</g>\n");
 	vec_done(&stripes.list);
-}
-
-/* ---- the list -------------------------------------------------------------------------------
- *
- * What the script reads when it is asked for something: lines of names, "RRGGBB NAME"; an empty
- * line; then a line of each row, from the root on, with its boxes from left to right. A box is
- * numbers of base 36 with points between them: its name, the weight between it and the box before,
- * its weight; of a difference also the shares of base and new in 1e-9, and its colour. */
-
-static void add_base36(struct text *t, uint64_t v)
-{
-	char digits[16];
-	size_t n = sizeof digits;
-
-	do
-		digits[--n] = "0123456789abcdefghijklmnopqrstuvwxyz"[v % 36];
-	while (v /= 36);
-	text_add(t, digits + n, sizeof digits - n);
-}
-
-/* Numbers names in the order of their first box. */
-static void add_names(struct flamegraph *f)
-{
-	uint32_t used = 1;
-	size_t i, n;
-
-	for (i = 0; i < f->boxes.n; i++) {
-		uint32_t node = f->boxes.v[i].node;
-		uint32_t *number = &f->names[f->tree->nodes.v[node].symbol];
-		const char *name = name_of(f, node, &n);
-
-		if (node && *number)
-			continue;
-		if (node)
-			*number = used++;
-		text_hex_digits(&f->out, picture_colour(f, node, false), 6);
-		text_char(&f->out, ' ');
-		text_xml(&f->out, name, n);
-		text_char(&f->out, '\n');
-	}
-}
-
-static void add_list_box(struct flamegraph *f, const struct box *b, uint64_t before)
-{
-	uint32_t node = b->node;
-	size_t k;
-
-	add_base36(&f->out, node ? f->names[f->tree->nodes.v[node].symbol] : 0);
-	text_char(&f->out, '.');
-	add_base36(&f->out, b->start - before);
-	text_char(&f->out, '.');
-	add_base36(&f->out, f->totals[node]);
-	for (k = 0; k < 2 && f->opt->diff.is_diff; k++) {
-		text_char(&f->out, '.');
-		add_base36(&f->out, (uint64_t)(f->sides[k][node] * 1e9 + .5));
-	}
-	if (f->opt->diff.is_diff) {
-		text_char(&f->out, '.');
-		add_base36(&f->out, picture_colour(f, node, false));
-	}
-}
-
-static void add_list(struct flamegraph *f, FILE *out)
-{
-	uint64_t end = 0;
-	size_t i;
-
-	text_str(&f->out, "<metadata id=\"list\">");
-	add_names(f);
-	for (i = 0; i < f->boxes.n; i++) {
-		const struct box *b = &f->boxes.v[i];
-		bool is_first = !i || b->depth != b[-1].depth;
-
-		text_char(&f->out, is_first ? '\n' : ' ');
-		add_list_box(f, b, is_first ? 0 : end);
-		end = add_saturated(b->start, f->totals[b->node]);
-		if (f->out.n > FLUSH_BYTES)
-			text_flush(&f->out, out);
-	}
-	text_str(&f->out, "</metadata>\n");
 }
 
 /* ---- the file ------------------------------------------------------------------------------- */
@@ -485,7 +396,7 @@ static int write_picture(struct flamegraph *f, const struct event_set *events, F
 	add_head(f, events);
 	add_boxes(f, out);
 	text_str(&f->out, "<rect id=\"over\" height=\"17\"/>\n");
-	add_list(f, out);
+	picture_list(f, out);
 	text_str(&f->out, "<script><![CDATA[\n");
 	text_add(&f->out, svg_labels_js, (size_t)(svg_labels_js_end - svg_labels_js));
 	text_add(&f->out, flamegraph_js, (size_t)(flamegraph_js_end - flamegraph_js));

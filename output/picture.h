@@ -44,6 +44,18 @@ enum { PICTURE_BOXES = 200000, PICTURE_ROWS = 20000 };
 int picture_place(struct flamegraph *f, struct err *err);
 void picture_done(struct flamegraph *f);
 
+/* The name of a node, of *n bytes. */
+static inline const char *picture_name(const struct flamegraph *f, uint32_t node, size_t *n)
+{
+	uint32_t symbol = f->tree->nodes.v[node].symbol;
+
+	*n = node ? strtab_len(&f->stacks.names, symbol) : strlen("all");
+	return node ? strtab_get(&f->stacks.names, symbol) : "all";
+}
+
+/* Appends the list of boxes; flushes what is too long to `out`. */
+void picture_list(struct flamegraph *f, FILE *out);
+
 /* 0xRRGGBB. is_plain: without the shades that names have. */
 uint32_t picture_colour(const struct flamegraph *f, uint32_t node, bool is_plain);
 /* The colour of what a search found. */

@@ -1,7 +1,7 @@
 // flamegraph.js - what makes the SVG of fmt_flamegraph.c answer: zoom, search, reset. No request is made.
 //
 // The picture is complete without it, and nothing of it is touched until something is asked for: then the list of boxes is read
-// (<metadata id="list">; fmt_flamegraph.c says how it is written), and #boxes is drawn anew from it, as that file draws it.
+// (<metadata id="list">; picture_list.c says how it is written), and #boxes is drawn anew from it, as that file draws it.
 "use strict";
 (function () {
 	const svg = document.documentElement, {pad, width, row, head, rows, up, unit, hit, hidden} = svg.dataset;
