@@ -643,6 +643,8 @@ static int take_sides(struct resolve *r, int *argc, char **argv, struct err *err
 	return 0;
 }
 
+static const char default_input[] = "perf.data";
+
 /* The inputs of the new side: the arguments of --new, or else all arguments, where a folder stands
  * for its files. */
 static int take_inputs(struct resolve *r, int n, char **paths, struct err *err)
@@ -656,6 +658,11 @@ static int take_inputs(struct resolve *r, int n, char **paths, struct err *err)
 	if (r->diff.paths[1].n && n)
 		return err_set(err, ERR_USAGE, NULL,
 			       "'%s' is on neither side of --diff BASE.. --new NEW..", paths[0]);
+	/* -i FILE is one of them. */
+	if (r->input != default_input)
+		rc = is_diff ? sides_add(&r->diff, 1, (char *)(uintptr_t)r->input, err)
+		     : vec_push(&r->inputs, r->input) ? err_nomem(err)
+						      : 0;
 	for (i = 0; !rc && i < n; i++)
 		if (is_diff)
 			rc = sides_add(&r->diff, 1, paths[i], err);
@@ -678,7 +685,7 @@ int resolve_options(struct resolve *r, int argc, char **argv, struct err *err)
 	r->output.generator = "unspool " UNSPOOL_VERSION;
 	r->output.picture.width = PICTURE_WIDTH;
 	r->output.picture.min_width = PICTURE_MIN_WIDTH;
-	r->input = "perf.data";
+	r->input = default_input;
 	rc = take_sides(r, &argc, argv, err);
 	if (!rc)
 		rc = options_parse(options, N_OPTIONS, r, false, argc, argv, &rest, r->given, err);

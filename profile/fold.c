@@ -186,13 +186,15 @@ bool fold_is_rust(const char *system_name)
 
 bool fold_is_java(const char *name, size_t n)
 {
-	const char *semicolon = memchr(name, ';', n);
+	const char *semicolon = memchr(name, ';', n), *end;
 	bool has_package = false;
 	const char *s;
 
-	if (!semicolon || *name != 'L')
+	/* perf-map-agent's older form is "Lcom/example/Main::run". */
+	end = semicolon ? semicolon : memmem(name, n, "::", 2);
+	if (!end || *name != 'L')
 		return false;
-	for (s = name + 1; s < semicolon; s++) {
+	for (s = name + 1; s < end; s++) {
 		if (*s == '/')
 			has_package = true;
 		else if (!is_name_char(*s) && *s != '.' && *s != '-')

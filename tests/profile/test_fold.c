@@ -168,7 +168,9 @@ static void languages_follow_from_their_names(void **state)
 		bool java;
 	} java[] = {
 		{"Lcom/example/Main;::run", true},
+		{"Lcom/example/Main::run", true},
 		{"LMain;::run", false},
+		{"LMain::run", false},
 		{"LazyCompile:*tick /srv/app.js:12", false},
 		{"LazyCompile:*a;b /srv/app.js:12", false},
 		{"com/example/Main;::run", false},
