@@ -65,7 +65,8 @@ static const char *const miss_help[SYM_MISS_N] = {
 		"let the program write /tmp/perf-PID.map: node --perf-basic-prof, python3 -X perf, "
 		"java -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit "
 		"-XX:+PreserveFramePointer (JDK 17 or later; of one that still runs: "
-		"jcmd PID Compiler.perfmap)",
+		"jcmd PID Compiler.perfmap). In a container it writes its own PID there: resolve "
+		"while it runs, or copy that map to the PID of the recording",
 };
 
 static const char *no_file_help(const struct dso *dso)
