@@ -120,7 +120,8 @@ case $column in
 	exit 1
 	;;
 7) install="dnf install -y -q" ;;
-*) install="apt-get install -y -q --no-install-recommends" ;;
+# Another apt may be at work: on a fresh machine, the upgrades of its first hour.
+*) install="apt-get -o DPkg::Lock::Timeout=600 install -y -q --no-install-recommends" ;;
 esac
 sudo=
 if [ "$(id -u)" != 0 ]; then
@@ -139,11 +140,11 @@ if [ $column = 7 ]; then
 	run $install $packages
 	exit
 fi
-ls /var/lib/apt/lists/*Packages* >/dev/null 2>&1 || run apt-get update -q >/dev/null
+ls /var/lib/apt/lists/*Packages* >/dev/null 2>&1 || run apt-get -o DPkg::Lock::Timeout=600 update -q >/dev/null
 # shellcheck disable=SC2086
 plan() { LC_ALL=C apt-get install --print-uris -y --no-install-recommends $packages 2>&1; }
 # Lists that are too old name packages that are gone.
-plan | grep -q '^E: \(Unable to locate\|Package .* has no installation\)' && run apt-get update -q >/dev/null
+plan | grep -q '^E: \(Unable to locate\|Package .* has no installation\)' && run apt-get -o DPkg::Lock::Timeout=600 update -q >/dev/null
 plan | awk '
 	/ newly installed,/ { n = $3 }
 	/^Need to get / { sub(/^Need to get /, ""); sub(/ of archives.*/, ""); get = $0 }
@@ -153,9 +154,9 @@ log=$(mktemp)
 # shellcheck disable=SC2086
 run $install $packages >"$log" 2>&1 || {
 	# The mirror may have newer files than the lists say.
-	run apt-get update -q >/dev/null && run $install $packages >"$log" 2>&1
+	run apt-get -o DPkg::Lock::Timeout=600 update -q >/dev/null && run $install $packages >"$log" 2>&1
 } || {
-	tail -n 5 "$log" >&2
+	grep '^[EW]: ' "$log" >&2 || tail -n 5 "$log" >&2
 	echo "deps: could not install:$packages" >&2
 	rm -f "$log"
 	exit 1

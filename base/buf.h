@@ -13,6 +13,12 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Stack copies, images and caches are read as they lie in memory. Recordings of big-endian machines
+ * are read, too, but not on them. */
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "unspool runs on little-endian processors only: x86-64, arm64, riscv64, i386, armhf .."
+#endif
+
 struct buf {
 	const uint8_t *data; /* first byte */
 	const uint8_t *p;    /* next byte; data <= p <= end */

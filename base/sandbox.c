@@ -12,8 +12,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/outfile.h"
+#include "base/capabilities.h"
 #include "base/helper.h"
+#include "base/outfile.h"
 #include "base/sandbox_calls.h"
 
 /* Numbers of <linux/landlock.h>, which may be missing or older than the kernel. The system calls
@@ -106,22 +107,6 @@ static int restrict_files(const struct sandbox *s)
 
 /* ---- capabilities ---------------------------------------------------------------------------- */
 
-static int keep_capabilities(uint64_t keep)
-{
-	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct v[2];
-	int i;
-
-	if (syscall(SYS_capget, &head, v))
-		return -1;
-	for (i = 0; i < 2; i++) {
-		v[i].permitted &= (uint32_t)(keep >> 32 * i);
-		v[i].effective &= v[i].permitted;
-		v[i].inheritable = 0;
-	}
-	return (int)syscall(SYS_capset, &head, v);
-}
-
 static uint64_t capabilities_of(const struct sandbox *s)
 {
 	uint64_t keep = 1ull << CAP_DAC_READ_SEARCH | 1ull << CAP_SYSLOG;
@@ -183,7 +168,7 @@ static int enter(struct sandbox *s, char *lacks, size_t size, struct err *err)
 		return err_errno(err, errno, NULL, "restrict writing (landlock)");
 	if (!rc)
 		add_word(lacks, size, "landlock, to restrict where files are written");
-	if (keep_capabilities(capabilities_of(s)))
+	if (capabilities_keep(capabilities_of(s)))
 		return err_errno(err, errno, NULL, "give up capabilities");
 	rc = sandbox_filter_calls(s->network, s->may_chown);
 	if (rc < 0)

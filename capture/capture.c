@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/capabilities.h"
 #include "capture/account.h"
 #include "capture/perf_rights.h"
 #include "capture/child.h"
@@ -534,6 +535,25 @@ static void release(struct recording *r)
 	free(r);
 }
 
+/* What is left to do: to read /proc of all tasks and the stacks of their threads, the kernel's
+ * symbols, to finish the output in a folder of any user, and to stop the command. Numbers, because
+ * older headers lack the last two. The command was started before, with all that there was. */
+static int give_up_rights(struct err *err)
+{
+	static const unsigned char kept[] = {
+		0,  1,	2,  3, /* CHOWN, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER */
+		5,	       /* KILL */
+		19, 23, 34,    /* SYS_PTRACE, SYS_NICE, SYSLOG */
+		38, 40,	       /* PERFMON, CHECKPOINT_RESTORE */
+	};
+	uint64_t keep = 0;
+	size_t i;
+
+	for (i = 0; i < sizeof kept; i++)
+		keep |= 1ull << kept[i];
+	return capabilities_keep(keep) ? err_errno(err, errno, NULL, "give up capabilities") : 0;
+}
+
 /* Does everything before the first sample. On failure nothing is left behind. */
 static int start(struct recording *r, struct err *err)
 {
@@ -552,6 +572,11 @@ static int start(struct recording *r, struct err *err)
 		rc = perfdata_create(&r->file, o->output, err);
 	if (rc)
 		return rc;
+	rc = give_up_rights(err);
+	if (rc) {
+		perfdata_discard(&r->file);
+		return rc;
+	}
 	rc = start_stream(r, err);
 	if (!rc) {
 		if (!r->session.command_pid)
