@@ -219,8 +219,9 @@ def owners():
 
 def other_stacks():
     for kind in "same", "alt", "context", "fiber":
-        for flags in ["-O2"], ["-O2", "-static"], ["-O1", "-fno-omit-frame-pointer"]:
-            source(f"stacks, {kind}: gcc {' '.join(flags)}", "gcc", flags, "signals.c", [kind])
+        for flags in ["-O2"], ["-O2", "-static"], ["-O1", "-fno-omit-frame-pointer"], ["-O0"], ["-O3"], ["-Os"]:
+            for compiler in "gcc", "clang":
+                source(f"stacks, {kind}: {compiler} {' '.join(flags)}", compiler, flags, "signals.c", [kind])
 
 
 def exceptions():
