@@ -1,5 +1,11 @@
 /* functions.h - the functions of a module, for unwinding and for naming.
  *
+ *	struct functab tab = {0};
+ *	for each symbol: functab_add(&tab, &func);	in any order
+ *	rc = functab_finish(&tab);
+ *	f = functab_find(&tab, addr, &cursor);		NULL: no function covers it
+ *	functab_done(&tab);
+ *
  * The sources of truth are named in each section. */
 #ifndef FUNCTIONS_FUNCTIONS_H
 #define FUNCTIONS_FUNCTIONS_H

@@ -6,6 +6,14 @@
  * lives until modules_free(). Contents of sections are returned uncompressed. Sources of truth: the
  * ELF gABI; GDB manual "Separate Debug Files"; gnu_debuglink, gnu_debugaltlink.
  *
+ *	rc = modules_new(&ms, NULL, &err);
+ *	m = modules_get(ms, dso);			NULL: out of memory
+ *	if (m->image)
+ *		p = elf_image_at_vaddr(m->image, vaddr, &left);
+ *	else
+ *		say(module_miss_text(m->image_miss));
+ *	modules_free(ms);				closes all of them
+ *
  * Threads: all functions may be called from any thread. */
 #ifndef MODULES_MODULES_H
 #define MODULES_MODULES_H

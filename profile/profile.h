@@ -6,7 +6,16 @@
  * writers. Source of truth for the terms: github.com/google/pprof/proto/profile.proto.
  *
  * Every input is converted to a profile, and every output is made from one. fill.h adds samples
- * with addresses; the functions here add stacks that already have names, from other formats. */
+ * with addresses; the functions here add stacks that already have names, from other formats:
+ *
+ *	p = profile_new(0);
+ *	rc = profile_add_event(p, name_of_event, 0, &event, &err);
+ *	rc = profile_add_function(p, &function, &line.function, &err);
+ *	rc = profile_add_location(p, &location, &line, 1, &path[0], &err);
+ *	rc = profile_add_stack(p, path, 1, &sample.node, &err);
+ *	rc = profile_add_sample(p, &sample, &err);
+ *	use(p->samples), up the stack by p->nodes.v[node].parent
+ *	profile_free(p); */
 #ifndef PROFILE_PROFILE_H
 #define PROFILE_PROFILE_H
 

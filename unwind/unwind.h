@@ -4,6 +4,13 @@
  * it stopped; every frame says how it was found. Sources of truth: DWARF5 6.4, the LSB's .eh_frame
  * and .eh_frame_hdr, the psABI of each CPU.
  *
+ *	rc = unwinder_new(&u, modules, &(struct unwind_options){0}, &err);
+ *	for each sample: {
+ *		unwind_sample(u, sample, &trace);
+ *		use(trace.frames, trace.n), say(unwind_stop_text(trace.stop));
+ *	}
+ *	unwinder_free(u);
+ *
  * Threads: one unwinder per thread; they share the modules.
  */
 #ifndef UNWIND_UNWIND_H

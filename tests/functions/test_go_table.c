@@ -188,10 +188,12 @@ static void survives_mutations(void **state)
 {
 	static struct bytes good, b;
 	uint64_t seed = 3, size;
-	unsigned round, i;
+	unsigned round, i, answered = 0, unanswered = 0, limited = 0;
 
 	(void)state;
 	for (round = 0; round < 20000; round++) {
+		enum go_frame kind = GO_FRAME_NONE;
+		uint64_t steps = 1;
 		struct elf_image *img;
 		struct go_table t;
 
@@ -206,10 +208,24 @@ static void survives_mutations(void **state)
 			b.n = (seed >> 40) % b.n + 1;
 		img = build_elf(&b, NULL);
 		go_table_open(&t, img);
-		for (i = 0; i < 8; i++)
-			(void)go_table_find(&t, TEXT + 0x60 * i, NULL, &size);
+		for (i = 0; i < 8; i++) {
+			kind = go_table_find(&t, TEXT + 0x60 * i, NULL, &size);
+			assert_in_range(kind, GO_FRAME_NONE, GO_FRAME_CALLBACK);
+			/* Outside of the code there is nothing, whatever the table says. */
+			assert_int_equal(go_table_find(&t, 0, NULL, &size), GO_FRAME_NONE);
+			answered += kind != GO_FRAME_NONE;
+			unanswered += kind == GO_FRAME_NONE;
+		}
+		/* The limit on steps is kept, and what was used is taken off. */
+		kind = go_table_find(&t, TEXT + 0x280, &steps, &size);
+		assert_in_range(steps, 0, 1);
+		limited += kind == GO_FRAME_NONE;
 		elf_image_close(img);
 	}
+	/* Most damage is survived with an answer, some without: the mutations reach the table. */
+	assert_true(answered > unanswered);
+	assert_true(unanswered > 2 * 20000);
+	assert_true(limited > 0);
 }
 
 /* A file of 1 MB that is built to be looked at for hours: candidates for Go's table of functions,

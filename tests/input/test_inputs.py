@@ -128,8 +128,6 @@ def live():
     for options in (["--dso", "[kernel.kallsyms],python3,libc.so.6,python3.11"], ["--time", "0%-50%"], ["--comm", "python3"]):
         one, two = resolve(*options, "p.data"), resolve(*options, "p.data", "p.data")
         tap.check(one[0] == two[0] and folded(one[1]) + folded(one[1]) == folded(two[1]), f"{' '.join(options)}: of two recordings", one[2], two[2])
-    one, two = resolve("--strict", "p.data"), resolve("--strict", "p.data", "p.data")
-    tap.check(one[0] == two[0], "--strict: of two recordings", one[2], two[2])
     code, out, err = resolve("p.data", "p.data", "-f", "script")
     tap.check(code == 2 and "several inputs" in err, "script of several inputs: refused", err)
     for form in ("html", "flamegraph", "top", "speedscope", "pprof"):
