@@ -36,13 +36,14 @@
  * no other harm.
  *
  * The file is $XDG_CACHE_HOME/unspool/BUILDID-IDENTITY.dwarf (cache.c). It begins with struct
- * pack_header: magic "unspdwrf", version, `order` (a file of the other byte order has it reversed,
- * and is refused), the key of what was compiled, how much is covered, and for each part its offset
- *from the header's end, bytes, rows and the widths of its columns. Then the parts, each at a
- *multiple of PACK_ALIGN and followed by PACK_PAD bytes; then four bytes of checksum per block.
- *Numbers in the header have the machine's byte order, those in rows are little-endian; zigzag
- *numbers are 2 * v for v >= 0, else -2 * v - 1. Whoever changes any of this adds 1 to PACK_VERSION:
- *files of other versions are not read, and go when the cache is full.
+ * pack_header: magic "unspdwrf", version, `order` (a file of the other byte order has it
+ * reversed, and is refused), the key of what was compiled, how much is covered, and for each
+ * part its offset from the header's end, bytes, rows and the widths of its columns. Then the
+ * parts, each at a multiple of PACK_ALIGN and followed by PACK_PAD bytes; then four bytes of
+ * checksum per block. Numbers in the header have the machine's byte order, those in rows are
+ * little-endian; zigzag numbers are 2 * v for v >= 0, else -2 * v - 1. Whoever changes any of
+ * this adds 1 to PACK_VERSION: files of other versions are not read, and go when the cache is
+ * full.
  *
  * A file is either complete, and then knows every address of its module, or has only the answers
  * for addresses that were asked for before, a segment of one byte each. */
