@@ -82,7 +82,7 @@ def groups(a):
         record_job(a, folder, {"base": programs[name], "new": programs[name]}, 5, {"kind": f"A/A {name}"})
 
     def tree(nr, folder):
-        built = {kind: exam_tree.build(folder, 1000 + nr, kind) for kind in (None, *exam_tree.KINDS, *exam_tree.SLOWER)}
+        built = {kind: exam_tree.build(folder, 1000 + nr, kind) for kind in (None, *exam_tree.KINDS, *exam_tree.SLOWER) if not kind or not a.kinds or kind in a.kinds.split(";")}
         record_job(a, folder, {kind or "base": [path, str(int(24000 * a.tree_seconds))] for kind, (path, _) in built.items()}, 5,
                    {"kind": "tree", "seed": 1000 + nr, "touched": {kind: touched for kind, (_, touched) in built.items() if kind}})
 
@@ -118,6 +118,7 @@ def main(arguments=None):
     p.add_argument("--tree-seconds", type=float, default=.4)
     p.add_argument("--power-seconds", type=float, default=.8)
     p.add_argument("--frequency", type=int, default=9999)
+    p.add_argument("--kinds", help="only these changes of trees, with semicolons between them")
     p.add_argument("--only", help="these groups, with commas between them")
     p.add_argument("--capture", default=os.path.join(BIN, "capture"))
     p.add_argument("--jobs", type=int, default=-1, help="end after so many")

@@ -16,7 +16,7 @@
 #include "cmd/confine.h"
 #include "cmd/write_file.h"
 
-enum { EXIT_FINE = 0, EXIT_SLOWER = 1, EXIT_TROUBLE = 2, EXIT_INCONCLUSIVE = 3 };
+enum { EXIT_FINE = 0, EXIT_SLOWER = 1, EXIT_TROUBLE = 2, EXIT_INCONCLUSIVE = 3, EXIT_APART = 4 };
 
 /* ---- are the sides swapped, by the history of their repository? ---------------------------- */
 
@@ -222,6 +222,8 @@ static int status_of(const struct regress_command *c, const struct regress *g)
 		return EXIT_FINE;
 	if (regress_failed(g))
 		return EXIT_SLOWER;
+	if (regress_is_apart(g))
+		return EXIT_APART;
 	return c->is_detect && !regress_design(g)->can_detect ? EXIT_INCONCLUSIVE : EXIT_FINE;
 }
 

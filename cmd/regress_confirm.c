@@ -89,7 +89,8 @@ static int see_finding(struct reading *r, const char *field, const struct json_v
 	if (!strcmp(field, ".key"))
 		return keep_text(&r->key, v, r->err);
 	if (!strcmp(field, ".verdict"))
-		r->is_flagged |= !strcmp(v->string, verdict_text(VERDICT_SUSPECT));
+		r->is_flagged |= !strcmp(v->string, verdict_text(VERDICT_SUSPECT)) ||
+				 !strcmp(v->string, verdict_text(VERDICT_APART));
 	for (k = 0; !strcmp(field, ".kind") && k <= FINDING_TOTAL; k++)
 		if (!strcmp(v->string, finding_kind_text((enum finding_kind)k)))
 			r->kind = k;
@@ -154,7 +155,8 @@ int earlier_take(struct earlier *e, const struct regress *g, struct err *err)
 	int rc = 0;
 
 	for (i = 0; !rc && i < n; i++)
-		if (verdict_is_gated(f[i].verdict) || f[i].verdict == VERDICT_SUSPECT)
+		if (verdict_is_gated(f[i].verdict) || f[i].verdict == VERDICT_SUSPECT ||
+		    f[i].verdict == VERDICT_APART)
 			rc = add_flagged(e, f[i].kind,
 					 f[i].kind == FINDING_TOTAL ? "total"
 								    : regress_key(g, f[i].key),

@@ -46,6 +46,9 @@ static int read_run(struct regress_command *c, const char *path, struct loaded *
 	facts->damaged = in->damaged;
 	facts->lost = in->lost;
 	facts->arguments = in->facts.arguments;
+	facts->began_ns = in->facts.began_ns;
+	facts->made_code = in->facts.made_code;
+	facts->has_modules = in->facts.modules.n > 0;
 	return 0;
 }
 
@@ -55,9 +58,13 @@ static int load_run(struct regress_command *c, struct regress *g, enum side side
 	struct run_facts facts;
 	struct loaded in;
 	int rc = read_run(c, path, &in, &facts, err);
+	size_t i;
 
 	if (!rc)
 		rc = regress_add_run(g, side, path, in.profile, &facts, err);
+	for (i = 0; !rc && i < in.facts.modules.n; i++)
+		rc = regress_add_module(g, side, in.facts.modules.v[i].path,
+					&in.facts.modules.v[i].id, err);
 	if (!rc && c->page.both)
 		rc = regress_page_add(&c->page, in.profile, side, c->opt.event, err);
 	loaded_done(&in);

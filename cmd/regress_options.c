@@ -139,7 +139,8 @@ static void print_help(void)
 	options_print_help(options, N_OPTIONS, NULL, stdout);
 	puts("exit status: 0 nothing got slower; 1 something did; 2 trouble: usage, unreadable, "
 	     "not comparable;\n3 with --detect: nothing was found, but there are too few samples "
-	     "to find it");
+	     "to find it;\n4 only all on-CPU time grew, and the sides were not recorded in turn on "
+	     "one machine");
 }
 
 /* COMMAND.. :: COMMAND.. */

@@ -65,6 +65,48 @@ void facts_of_comments(struct load_facts *f, const struct profile *p, uint64_t *
 		fact_of_comment(f, strtab_get(&p->strings, p->comments.v[i]), lost);
 }
 
+int facts_of_modules(struct load_facts *f, const struct perf_file *file)
+{
+	size_t i;
+
+	for (i = 0; i < perf_file_dso_count(file); i++) {
+		const struct dso *dso = perf_file_dso(file, i);
+		struct load_module m = {.id = dso->build_id};
+
+		f->made_code |= dso->kind == DSO_ANON;
+		if (dso->kind != DSO_FILE || !dso->code_size)
+			continue;
+		m.path = strdup(dso->path);
+		if (!m.path || vec_push(&f->modules, m)) {
+			free(m.path);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+void facts_done(struct load_facts *f)
+{
+	size_t i;
+
+	for (i = 0; i < f->modules.n; i++)
+		free(f->modules.v[i].path);
+	vec_done(&f->modules);
+}
+
+void facts_of_times(struct load_facts *f, const struct perf_file_info *i, const struct profile *p)
+{
+	const uint64_t duration = p->last_ns - p->first_ns;
+
+	if (i && i->clock_wall_ns)
+		f->began_ns = i->clock_wall_ns - i->clock_ref_ns + p->first_ns;
+	else if (i && i->file_mtime_ns > duration)
+		f->began_ns = i->file_mtime_ns - duration;
+	else if (!i)
+		f->began_ns = p->wall_ns;
+	f->ended_ns = f->began_ns ? f->began_ns + duration : 0;
+}
+
 void facts_of_recording(struct load_facts *f, const struct perf_file_info *i)
 {
 	keep(f->cpu, sizeof f->cpu, i->cpu_desc);

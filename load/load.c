@@ -122,6 +122,7 @@ static void keep_facts(struct loaded *l)
 	for (i = 0; i < PERF_SKIP_N; i++)
 		l->skipped += s->skips[i];
 	facts_of_recording(&l->facts, perf_file_info(l->file));
+	facts_of_times(&l->facts, perf_file_info(l->file), l->profile);
 }
 
 static int open_recording(struct loaded *l, const struct load_options *opt, struct err *err)
@@ -142,6 +143,8 @@ static int load_recording(struct loaded *l, const struct load_options *opt, stru
 	l->interrupted = opt->stop && *opt->stop;
 	if (!rc)
 		keep_facts(l);
+	if (!rc && facts_of_modules(&l->facts, l->file))
+		rc = err_nomem(err);
 	if (!rc && !l->profile->samples.n)
 		rc = no_samples(l, opt, err);
 	if (!rc && opt->fetch && opt->modules.fetch)
@@ -243,5 +246,6 @@ void loaded_done(struct loaded *l)
 	for (i = 0; i < l->notes.n; i++)
 		free(l->notes.v[i]);
 	vec_done(&l->notes);
+	facts_done(&l->facts);
 	*l = (struct loaded){0};
 }

@@ -124,12 +124,23 @@ struct load_options {
 /* ---- the result -------------------------------------------------------------------------------
  */
 
+struct load_module {
+	char *path;
+	struct build_id id;
+};
+
 /* The machine, as a recording or a pprof file made of one tells it; "" or 0: unknown. */
 struct load_facts {
 	char cpu[64], kernel[128], arch[32], host[64];
 	uint64_t cpus;
 	uint64_t frequency; /* of profiles */
 	uint64_t arguments; /* a hash of the words behind the program's name */
+	/* Of the first and the last sample, since 1970; 0: unknown. */
+	uint64_t began_ns, ended_ns;
+	/* Of a recording: all files whose code was mapped, also without samples. Owned by struct
+	 * loaded. */
+	VEC(struct load_module) modules;
+	bool made_code; /* code without a file was mapped: it was made at run time */
 };
 
 struct loaded {

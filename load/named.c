@@ -78,6 +78,7 @@ int load_named(struct loaded *l, const struct load_options *opt, struct err *err
 	l->filtered = got.filtered;
 	note_damage(l, &got);
 	facts_of_comments(&l->facts, l->profile, &l->lost);
+	facts_of_times(&l->facts, NULL, l->profile);
 	if (l->profile->samples.n)
 		return 0;
 	if (got.filtered)

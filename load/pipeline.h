@@ -41,6 +41,11 @@ int fetch_for_profile(struct loaded *p, const struct load_options *opt, struct e
 
 /* facts.c */
 void facts_of_comments(struct load_facts *f, const struct profile *p, uint64_t *lost);
+/* The times of the profile's samples; i: of a recording, else NULL. */
+void facts_of_times(struct load_facts *f, const struct perf_file_info *i, const struct profile *p);
+/* Returns 0, or -1 when out of memory. */
+int facts_of_modules(struct load_facts *f, const struct perf_file *file);
+void facts_done(struct load_facts *f);
 void facts_of_recording(struct load_facts *f, const struct perf_file_info *i);
 
 /* named.c: reads a profile of another tool. */

@@ -13,18 +13,16 @@
  */
 
 /* Different files with the same path are different builds. */
-static int build_of(struct regress *g, struct side_code *c, const struct profile *p,
-		    uint32_t mapping, uint32_t *ret)
+static int build_of(struct regress *g, struct side_code *c, const char *path,
+		    const struct build_id *id, uint32_t *ret)
 {
-	const struct profile_mapping *m = &p->mappings.v[mapping];
-	const char *path = strtab_get(&p->strings, m->path);
-	struct build b = {.id = m->build_id};
+	struct build b = {.id = *id};
 	struct text name = {0};
 	size_t i;
 
 	for (i = 0; i < c->builds.n; i++)
 		if (!strcmp(c->builds.v[i].path, path) &&
-		    build_id_identical(&c->builds.v[i].id, &m->build_id))
+		    build_id_identical(&c->builds.v[i].id, id))
 			break;
 	*ret = (uint32_t)i;
 	if (i < c->builds.n)
@@ -37,6 +35,18 @@ static int build_of(struct regress *g, struct side_code *c, const struct profile
 		return 0;
 	free(b.path);
 	return -1;
+}
+
+int regress_add_module(struct regress *g, enum side side, const char *path,
+		       const struct build_id *id, struct err *err)
+{
+	uint32_t build;
+
+	if (!id->size)
+		g->code[side].has_other = true;
+	else if (build_of(g, &g->code[side], path, id, &build))
+		return err_nomem(err);
+	return 0;
 }
 
 static int see_function(struct side_code *c, struct ran r)
@@ -69,7 +79,8 @@ int builds_see(struct regress *g, enum side side, const struct profile *p, const
 			c->has_other = true;
 			continue;
 		}
-		if (build_of(g, c, p, l->mapping, &r.build) || see_function(c, r))
+		if (build_of(g, c, strtab_get(&p->strings, m->path), &m->build_id, &r.build) ||
+		    see_function(c, r))
 			return -1;
 	}
 	return 0;
@@ -229,11 +240,19 @@ static bool compare_ran(const struct comparison *c)
 	return all;
 }
 
-/* Compares all code, not only functions that ran: others may have decided how often these ran. */
+/* Compares all code and data, not only functions that ran: others may have decided how often these
+ * ran. */
 static bool compare_whole(const struct comparison *c)
 {
 	uint32_t i;
 	bool any = false;
+	int s;
+
+	for (s = 0; s < SIDE_N; s++)
+		for (i = 0; i < c->g->code[s].builds.n; i++)
+			if (c->other[s][i] == UINT32_MAX ||
+			    (!c->of[s][i] && !is_same_build(c, (enum side)s, i)))
+				return false;
 
 	for (i = 0; i < c->g->code[SIDE_BASE].builds.n; i++) {
 		const struct code_image *a = c->of[SIDE_BASE][i], *b;
@@ -259,9 +278,16 @@ static bool same_arguments(const struct regress *g)
 	return true;
 }
 
+/* Are all modules known, and is no code made at run time? */
+static bool is_known(const struct side_code *c)
+{
+	return !c->has_other && !c->lacks_modules;
+}
+
 int builds_compare(struct regress *g, bool *all, struct err *err)
 {
 	struct comparison c = {.g = g};
+	bool ran;
 	size_t i;
 	int s, rc = modules_new(&c.modules, NULL, err);
 
@@ -278,8 +304,10 @@ int builds_compare(struct regress *g, bool *all, struct err *err)
 		pair_up(&c);
 		rc = open_all(&c) ? err_nomem(err) : 0;
 	}
-	*all = !rc && compare_ran(&c) && c.is_program && !g->code[SIDE_BASE].has_other &&
-	       !g->code[SIDE_NEW].has_other && same_arguments(g) && compare_whole(&c);
+	ran = !rc && compare_ran(&c) && c.is_program;
+	*all = ran && is_known(&g->code[SIDE_BASE]) && is_known(&g->code[SIDE_NEW]) &&
+	       same_arguments(g) && compare_whole(&c);
+	g->design.is_not_shown = ran && !*all;
 	for (i = 0; i < c.images.n; i++) {
 		code_image_done(&c.images.v[i]->code);
 		free(c.images.v[i]);

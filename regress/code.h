@@ -5,9 +5,10 @@
  * read: its bytes have to be equal, but for a distance, which has to lead to the same thing: to the
  * same place of the function, to what has the same name, to equal constants. NOPs are passed over:
  * how many align a loop depends on where the function lies (gcc 14 aligns loops more than
- * functions). x86-64, ELF of 64 bits; everything else is "not known", as all is that cannot be
- * shown to be the same. Sources of truth: ELF gABI, x86-64 psABI (relocation types), Intel SDM
- * volume 2. */
+ * functions). What has no name is compared up to where the next thing begins that code, data or a
+ * symbol refers to, so that a table of any length is compared whole. x86-64, ELF of 64 bits;
+ * everything else is "not known", as all is that cannot be shown to be the same. Sources of truth:
+ * ELF gABI, x86-64 psABI (relocation types), Intel SDM volume 2. */
 #ifndef REGRESS_CODE_H
 #define REGRESS_CODE_H
 
@@ -36,6 +37,8 @@ struct code_image {
 	VEC(struct code_symbol) by_address;
 	VEC(uint32_t) by_name; /* of by_address, sorted by name and rank */
 	VEC(struct code_slot) slots;
+	VEC(uint64_t) anchors;	   /* sorted: where something begins that something refers to */
+	VEC(const char *) exports; /* sorted: names that other modules find */
 };
 
 /* In this order: of several functions with one key the last state counts. */
@@ -53,11 +56,17 @@ const struct code_symbol *code_symbol_at(const struct code_image *c, uint64_t va
  * none. */
 const struct code_symbol *code_symbol_like(const struct code_image *c, const struct code_symbol *s);
 const struct code_slot *code_slot_at(const struct code_image *c, uint64_t vaddr);
+/* How many slots begin in a range. */
+size_t code_slots_in(const struct code_image *c, uint64_t vaddr, uint64_t size);
+/* How many bytes there are until the next thing that something refers to, or the section's end; 0:
+ * vaddr is in no section. */
+uint64_t code_extent(const struct code_image *c, uint64_t vaddr);
 
 /* Compares the function that begins at `vaddr` of a with the function of the same name in b. */
 enum code_state code_compare(const struct code_image *a, const struct code_image *b,
 			     uint64_t vaddr);
-/* Compares all functions that both have, and the code that runs before main. */
+/* Compares all functions that both have, all initialised data, what pointers in it lead to, what is
+ * exported, and the code that runs before main. */
 enum code_state code_compare_all(const struct code_image *a, const struct code_image *b);
 
 #endif

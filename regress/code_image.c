@@ -33,6 +33,18 @@ static int compare_slots(const void *a, const void *b)
 	return (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr);
 }
 
+static int compare_strings(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
 /* Returns a string of a string table if it ends within the table; else NULL. */
 static const char *string_at(const struct elf_section *s, uint64_t off)
 {
@@ -178,6 +190,108 @@ static int read_slots(struct code_image *c, const char *section)
 	return 0;
 }
 
+static int read_exports(struct code_image *c)
+{
+	struct elf_section tab, strings;
+	uint64_t i;
+	Elf64_Sym s;
+
+	if (!table(c->img, ".dynsym", sizeof s, &tab) ||
+	    !elf_image_section(c->img, ".dynstr", &strings, NULL))
+		return 0;
+	for (i = 0; i < tab.size / sizeof s; i++) {
+		const char *name;
+
+		memcpy(&s, tab.data + i * sizeof s, sizeof s);
+		name = string_at(&strings, s.st_name);
+		if (s.st_shndx != SHN_UNDEF && name && *name && vec_push(&c->exports, name))
+			return -1;
+	}
+	if (c->exports.n)
+		qsort(c->exports.v, c->exports.n, sizeof *c->exports.v, compare_strings);
+	return 0;
+}
+
+/* What the instructions of a function refer to outside of it. */
+static int read_references(struct code_image *c, const struct code_symbol *f)
+{
+	struct code_reference r;
+	size_t left;
+	const uint8_t *code = elf_image_at_vaddr(c->img, f->start, &left);
+	uint64_t at, to;
+
+	for (at = 0; code && at < f->size && at < left; at += r.bytes) {
+		if (!code_reference_read(code + at, left - at, &r))
+			return 0;
+		to = f->start + at + (uint64_t)r.distance;
+		if (r.first < r.last && !r.is_jump && to - f->start >= f->size &&
+		    vec_push(&c->anchors, to))
+			return -1;
+	}
+	return 0;
+}
+
+static int read_anchors(struct code_image *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->by_address.n; i++) {
+		const struct code_symbol *s = &c->by_address.v[i];
+
+		if (vec_push(&c->anchors, s->start) || vec_push(&c->anchors, s->start + s->size) ||
+		    (s->is_function && read_references(c, s)))
+			return -1;
+	}
+	for (i = 0; i < c->slots.n; i++)
+		if (!c->slots.v[i].name && vec_push(&c->anchors, c->slots.v[i].addend))
+			return -1;
+	if (c->anchors.n)
+		qsort(c->anchors.v, c->anchors.n, sizeof *c->anchors.v, compare_numbers);
+	return 0;
+}
+
+uint64_t code_extent(const struct code_image *c, uint64_t vaddr)
+{
+	size_t lo = 0, hi = c->anchors.n, i;
+	struct elf_section s;
+	const char *name;
+	uint64_t n = 0;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (c->anchors.v[mid] <= vaddr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (i = 0; elf_image_section_at(c->img, i, &name, &s); i++)
+		if (s.flags & SHF_ALLOC && vaddr - s.vaddr < s.size)
+			n = s.vaddr + s.size - vaddr;
+	return lo < c->anchors.n && c->anchors.v[lo] - vaddr < n ? c->anchors.v[lo] - vaddr : n;
+}
+
+/* The first slot at or after an address. */
+static size_t slot_from(const struct code_image *c, uint64_t vaddr)
+{
+	size_t lo = 0, hi = c->slots.n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (c->slots.v[mid].vaddr < vaddr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+size_t code_slots_in(const struct code_image *c, uint64_t vaddr, uint64_t size)
+{
+	return slot_from(c, vaddr + size) - slot_from(c, vaddr);
+}
+
 int code_image_open(struct code_image *c, struct elf_image *img, struct elf_image *symbols)
 {
 	*c = (struct code_image){.img = img};
@@ -186,11 +300,11 @@ int code_image_open(struct code_image *c, struct elf_image *img, struct elf_imag
 	    !elf_image_is_64(symbols) || elf_image_swapped(symbols))
 		return 0;
 	if (read_symbols(c, symbols) || sort_symbols(c) || read_slots(c, ".rela.dyn") ||
-	    read_slots(c, ".rela.plt"))
+	    read_slots(c, ".rela.plt") || read_exports(c))
 		return -1;
 	if (c->slots.n)
 		qsort(c->slots.v, c->slots.n, sizeof *c->slots.v, compare_slots);
-	return 0;
+	return read_anchors(c);
 }
 
 void code_image_done(struct code_image *c)
@@ -198,6 +312,8 @@ void code_image_done(struct code_image *c)
 	vec_done(&c->by_address);
 	vec_done(&c->by_name);
 	vec_done(&c->slots);
+	vec_done(&c->anchors);
+	vec_done(&c->exports);
 }
 
 const struct code_symbol *code_symbol_at(const struct code_image *c, uint64_t vaddr)

@@ -1,13 +1,11 @@
 /* code_same.c - instruction by instruction. */
-#include <ctype.h>
 #include <elf.h>
 
 #include "regress/code.h"
 #include "unwind/unwind.h"
 
 enum {
-	CONSTANT_BYTES = 16, /* the widest constant that compilers load without AVX */
-	TABLE_ENTRIES = 4,   /* of a jump table that are looked at */
+	DEPTH_MAX = 16, /* of pointers to what has no name; what lies deeper is not the same */
 	STUB_BYTES = 16,
 	PADDINGS_MAX = 256, /* of a function; one with more is not the same */
 };
@@ -50,25 +48,11 @@ static bool same_name(const struct pair *p, uint64_t va, uint64_t vb)
 	return x && y && same_symbol(x, y) && va - x->start == vb - y->start;
 }
 
-/* For string constants, which have no symbol. */
-static bool same_string(const struct pair *p, uint64_t va, uint64_t vb)
-{
-	size_t a_left = 0, b_left = 0, i;
-	const uint8_t *a = elf_image_at_vaddr(p->a->img, va, &a_left),
-		      *b = elf_image_at_vaddr(p->b->img, vb, &b_left);
-
-	for (i = 0; a && b && i < a_left && i < b_left && a[i] == b[i]; i++) {
-		if (!a[i])
-			return i > 0;
-		if (!isprint(a[i]) && !isspace(a[i]))
-			return false;
-	}
-	return false;
-}
+static bool same_anonymous(const struct pair *p, uint64_t va, uint64_t vb, unsigned depth);
 
 /* Returns 1 if the dynamic linker writes the same value to both places, 0 if not, -1 if it writes
- * to neither. */
-static int same_slot(const struct pair *p, uint64_t va, uint64_t vb)
+ * to neither. What has a name is compared by itself (code_compare_all). */
+static int same_slot_at(const struct pair *p, uint64_t va, uint64_t vb, unsigned depth)
 {
 	const struct code_slot *x = code_slot_at(p->a, va), *y = code_slot_at(p->b, vb);
 
@@ -78,7 +62,14 @@ static int same_slot(const struct pair *p, uint64_t va, uint64_t vb)
 		return 0;
 	if (x->name)
 		return !strcmp(x->name, y->name) && x->addend == y->addend;
-	return same_name(p, x->addend, y->addend) || same_string(p, x->addend, y->addend);
+	if (code_symbol_at(p->a, x->addend) || code_symbol_at(p->b, y->addend))
+		return same_name(p, x->addend, y->addend);
+	return same_anonymous(p, x->addend, y->addend, depth);
+}
+
+static int same_slot(const struct pair *p, uint64_t va, uint64_t vb)
+{
+	return same_slot_at(p, va, vb, 0);
 }
 
 static const uint8_t *bytes_at(const struct code_image *c, uint64_t vaddr, uint64_t size)
@@ -156,49 +147,90 @@ static bool same_offset(const struct reference *r, uint64_t a, uint64_t b)
 
 /* Compares word by word: equal values, or addresses of the same thing. Bytes that are not in the
  * file are zeros. */
-static bool same_object(const struct pair *p, const struct code_symbol *x,
-			const struct code_symbol *y)
+static bool same_words(const struct pair *p, uint64_t va, uint64_t vb, uint64_t size,
+		       unsigned depth)
 {
-	const uint8_t *a = bytes_at(p->a, x->start, x->size),
-		      *b = bytes_at(p->b, y->start, y->size);
+	const uint8_t *a = bytes_at(p->a, va, size), *b = bytes_at(p->b, vb, size);
+	size_t slots = code_slots_in(p->a, va, size), seen = 0;
 	uint64_t i;
 
-	if (x->size != y->size || !a != !b)
+	if (!a != !b || slots != code_slots_in(p->b, vb, size))
 		return false;
-	for (i = 0; i < x->size; i += 8) {
-		uint64_t n = x->size - i < 8 ? x->size - i : 8, va = 0, vb = 0;
-		int slot = n == 8 ? same_slot(p, x->start + i, y->start + i) : -1;
+	if (!slots && (!a || !memcmp(a, b, size)))
+		return true;
+	for (i = 0; i < size; i += 8) {
+		uint64_t n = size - i < 8 ? size - i : 8, x = 0, y = 0;
+		int slot = n == 8 ? same_slot_at(p, va + i, vb + i, depth) : -1;
 
 		if (!slot)
 			return false;
+		seen += slot > 0;
 		if (slot > 0 || !a || !memcmp(a + i, b + i, n))
 			continue;
-		memcpy(&va, a + i, n);
-		memcpy(&vb, b + i, n);
-		if (n < 8 || !same_name(p, va, vb))
+		memcpy(&x, a + i, n);
+		memcpy(&y, b + i, n);
+		if (n < 8 || !same_name(p, x, y))
 			return false;
 	}
-	return true;
+	/* Others are not where words begin. */
+	return seen == slots;
 }
 
-/* Compares jump tables: offsets from the table to places in the function. */
-static bool same_jumps(const struct reference *r, const uint8_t *a, const uint8_t *b)
+static bool same_object(const struct pair *p, const struct code_symbol *x,
+			const struct code_symbol *y)
 {
-	size_t i;
+	return x->size == y->size && same_words(p, x->start, y->start, x->size, 0);
+}
 
-	for (i = 0; i < TABLE_ENTRIES; i++) {
+/* Are the bytes from `from` on zeros, as between things that are aligned? */
+static bool is_zero(const uint8_t *v, uint64_t from, uint64_t n)
+{
+	for (; from < n && !v[from]; from++)
+		;
+	return from >= n;
+}
+
+/* Compares what has no name (strings, tables, constants), up to where the next thing begins that
+ * something refers to. */
+static bool same_anonymous(const struct pair *p, uint64_t va, uint64_t vb, unsigned depth)
+{
+	uint64_t na = code_extent(p->a, va), nb = code_extent(p->b, vb), n = na < nb ? na : nb;
+	const uint8_t *a = bytes_at(p->a, va, na), *b = bytes_at(p->b, vb, nb);
+
+	if (!n || depth >= DEPTH_MAX || !a || !b)
+		return false;
+	if (!is_zero(a, n, na) || !is_zero(b, n, nb))
+		return false;
+	return same_words(p, va, vb, n, depth + 1);
+}
+
+/* Compares jump tables: offsets from the table to places in the function, or in parts of it that
+ * have other names. */
+static bool same_jumps(const struct pair *p, const struct reference *r)
+{
+	uint64_t na = code_extent(p->a, r->va), nb = code_extent(p->b, r->vb), i;
+	const uint8_t *a = bytes_at(p->a, r->va, na), *b = bytes_at(p->b, r->vb, nb);
+	uint64_t n = na < nb ? na : nb;
+
+	for (i = 0; a && b && i + 4 <= n; i += 4) {
 		int32_t da, db;
 		uint64_t ta, tb;
 
-		memcpy(&da, a + i * 4, 4);
-		memcpy(&db, b + i * 4, 4);
-		ta = r->va + (uint64_t)(int64_t)da - r->f->start;
-		tb = r->vb + (uint64_t)(int64_t)db - r->g->start;
-		/* The table may be shorter than the bytes that are read. */
-		if (ta >= r->f->size || tb >= r->g->size || !same_offset(r, ta, tb))
-			return i > 1 && ta >= r->f->size && tb >= r->g->size;
+		if (i && is_zero(a, i, na) && is_zero(b, i, nb))
+			return true;
+		memcpy(&da, a + i, 4);
+		memcpy(&db, b + i, 4);
+		ta = r->va + (uint64_t)(int64_t)da;
+		tb = r->vb + (uint64_t)(int64_t)db;
+		if (ta - r->f->start < r->f->size) {
+			if (tb - r->g->start >= r->g->size ||
+			    !same_offset(r, ta - r->f->start, tb - r->g->start))
+				return false;
+		} else if (!same_name(p, ta, tb)) {
+			return false;
+		}
 	}
-	return true;
+	return i && a && b && is_zero(a, i, na) && is_zero(b, i, nb);
 }
 
 /* Same offset in a writable section of the same name: for symbols that the linker places at its
@@ -220,18 +252,13 @@ static bool same_place(const struct pair *p, const struct reference *r)
 /* For constants without a symbol. */
 static bool same_constant(const struct pair *p, const struct reference *r)
 {
-	size_t a_left = 0, b_left = 0, wanted = r->loads ? r->loads : CONSTANT_BYTES;
-	const uint8_t *a = elf_image_at_vaddr(p->a->img, r->va, &a_left),
-		      *b = elf_image_at_vaddr(p->b->img, r->vb, &b_left);
+	const uint8_t *a, *b;
 
-	if (a && b && a_left >= wanted && b_left >= wanted && !memcmp(a, b, wanted))
-		return true;
-	if (r->loads)
-		return !a && !b && same_place(p, r);
-	if (a && b && a_left >= TABLE_ENTRIES * 4 && b_left >= TABLE_ENTRIES * 4 &&
-	    same_jumps(r, a, b))
-		return true;
-	return same_string(p, r->va, r->vb) || same_place(p, r);
+	if (!r->loads)
+		return same_anonymous(p, r->va, r->vb, 0) || same_jumps(p, r) || same_place(p, r);
+	a = bytes_at(p->a, r->va, r->loads);
+	b = bytes_at(p->b, r->vb, r->loads);
+	return a && b ? !memcmp(a, b, r->loads) : !a && !b && same_place(p, r);
 }
 
 /* ---- targets ------------------------------------------------------------------------------------
@@ -390,23 +417,95 @@ static bool same_array(const struct pair *p, const char *section)
 	return true;
 }
 
-enum code_state code_compare_all(const struct code_image *a, const struct code_image *b)
+static int compare_strings(const void *a, const void *b)
 {
-	const struct pair p = {a, b};
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Compares all functions that both have. Those that only one side has are not called by code that
+ * is equal on both. */
+static enum code_state same_functions(const struct pair *p)
+{
 	size_t i, n = 0;
 
-	if (!same_array(&p, ".init_array"))
-		return CODE_CHANGED;
-	for (i = 0; i < a->by_address.n; i++) {
-		const struct code_symbol *f = &a->by_address.v[i], *g;
+	for (i = 0; i < p->a->by_address.n; i++) {
+		const struct code_symbol *f = &p->a->by_address.v[i], *g;
 
 		if (!f->is_function)
 			continue;
-		g = code_symbol_like(b, f);
-		/* Functions that only one side has are not called by code that is equal on both. */
-		if (g && !same_function(&p, f, g))
+		g = code_symbol_like(p->b, f);
+		if (g && !same_function(p, f, g))
 			return CODE_CHANGED;
 		n += g != NULL;
 	}
 	return n ? CODE_SAME : CODE_UNKNOWN;
+}
+
+/* Compares all variables and tables with names; of both sides, because what walks over a section
+ * also finds what nothing names. */
+static bool same_objects(const struct pair *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->a->by_address.n; i++) {
+		const struct code_symbol *x = &p->a->by_address.v[i], *y;
+
+		if (x->is_function)
+			continue;
+		y = code_symbol_like(p->b, x);
+		if (!y || y->is_function || x->is_label != y->is_label ||
+		    (!x->is_label && !same_object(p, x, y)))
+			return false;
+	}
+	for (i = 0; i < p->b->by_address.n; i++)
+		if (!p->b->by_address.v[i].is_function &&
+		    !code_symbol_like(p->a, &p->b->by_address.v[i]))
+			return false;
+	return true;
+}
+
+/* Compares initialised data without symbols, and the sizes of sections over which programs may
+ * walk: their names can be written in C (ld: __start_SECNAME). */
+static bool same_sections(const struct pair *p)
+{
+	struct elf_section x, y;
+	const char *name;
+	size_t i;
+
+	for (i = 0; elf_image_section_at(p->a->img, i, &name, &x); i++) {
+		bool is_tls = x.flags & SHF_TLS, is_named = *name && *name != '.';
+
+		if (!(x.flags & SHF_ALLOC) || (!is_tls && !is_named))
+			continue;
+		if (!elf_image_section(p->b->img, name, &y, NULL) || x.size != y.size ||
+		    (is_tls && x.data && !same_words(p, x.vaddr, y.vaddr, x.size, 0)))
+			return false;
+	}
+	return true;
+}
+
+/* Other modules, and dlsym(), find what is exported: does b export all of what a does? */
+static bool same_exports(const struct code_image *a, const struct code_image *b)
+{
+	size_t i;
+
+	for (i = 0; i < a->exports.n; i++)
+		if (!bsearch(&a->exports.v[i], b->exports.v, b->exports.n, sizeof *b->exports.v,
+			     compare_strings))
+			return false;
+	return a->exports.n == b->exports.n;
+}
+
+enum code_state code_compare_all(const struct code_image *a, const struct code_image *b)
+{
+	static const char *const arrays[] = {".preinit_array", ".init_array", ".fini_array"};
+	const struct pair p = {a, b};
+	size_t i;
+
+	for (i = 0; i < sizeof arrays / sizeof *arrays; i++)
+		if (!same_array(&p, arrays[i]))
+			return CODE_CHANGED;
+	if (!same_exports(a, b) || !same_objects(&p) || !same_sections(&p))
+		return CODE_CHANGED;
+	return same_functions(&p);
 }

@@ -35,10 +35,13 @@ static void add_count(struct text *t, size_t n, const char *what)
 /* The total, if it is certain that it changed. */
 static void add_total(struct text *t, const struct finding *f)
 {
-	if (f->verdict != VERDICT_IMPROVED && !verdict_is_gated(f->verdict))
+	if (f->verdict != VERDICT_IMPROVED && f->verdict != VERDICT_APART &&
+	    !verdict_is_gated(f->verdict))
 		return;
 	text_str(t, ", all on-CPU time ");
 	text_str(t, show_growth(f).s);
+	if (f->verdict == VERDICT_APART)
+		text_str(t, ", which the machine may explain: the sides were not recorded in turn");
 }
 
 void report_summary(const struct regress *g, struct text *t)
@@ -61,6 +64,8 @@ void report_summary(const struct regress *g, struct text *t)
 	add_count(&line, c.by[VERDICT_MOVED] + c.by[VERDICT_REPLACED], "moved or replaced");
 	add_count(&line, c.by[VERDICT_ENVIRONMENT], "by the environment");
 	if (total && !line.n && total->verdict == VERDICT_IMPROVED)
+		text_str(&line, "no function stands out");
+	if (total && total->verdict == VERDICT_APART && !line.n)
 		text_str(&line, "no function stands out");
 	if (total && line.n)
 		add_total(&line, total);
@@ -119,6 +124,23 @@ void report_power(const struct regress *g, struct text *t)
 			 two_digits(fmax(d->detect_samples, samples)), samples,
 			 fmax(d->detect_runs, 4));
 	text_str(t, line);
+}
+
+const char *report_code(const struct regress *g)
+{
+	const struct finding *total = g->findings.n ? &g->findings.v[0] : NULL;
+
+	if (g->design.is_not_shown)
+		return "all code that ran is the same on both sides, but the programs are not "
+		       "shown to be the same\n";
+	if (!g->design.is_same_code || !total)
+		return "";
+	return verdict_is_gated(total->verdict)
+		       ? "the program is the same, laid out otherwise; it does more work, or what "
+			 "it "
+			 "reads changed, or it lies where it is slower\n"
+		       : "the program is the same code and data on both sides, laid out otherwise: "
+			 "what differs is the environment\n";
 }
 
 void report_found(const struct regress *g, struct text *t)

@@ -51,6 +51,7 @@ struct side_code {
 	VEC(struct ran) ran;
 	struct hash_index known; /* ran */
 	bool has_other;		 /* also code without a file: made at run time */
+	bool lacks_modules;	 /* of some run it is not known what was mapped */
 };
 
 /* Samples at a line of a function. Lines count from the function's first one, because functions
@@ -138,6 +139,9 @@ void runs_share_unit(struct regress *g);
 void past_run_done(struct past_run *r);
 /* Returns the id of a key; STRTAB_FAILED when out of memory. */
 uint32_t key_intern(struct regress *g, const char *key);
+
+/* ---- together.c */
+enum together runs_together(const struct regress *g);
 
 /* ---- lines.c */
 /* Counts a run's samples by line; keys: of the locations' innermost functions. Returns 0 or -1. */

@@ -11,9 +11,9 @@
 const char *verdict_text(enum verdict v)
 {
 	static const char *const texts[VERDICT_N] = {
-		"REGRESSED",   "NEW",		"OVER BUDGET", "suspect", "outweighed",
-		"allowed",     "improved",	"gone",	       "moved",	  "replaced",
-		"environment", "not confirmed", "explained"};
+		"REGRESSED",  "NEW",	     "OVER BUDGET",   "apart",	  "suspect",
+		"outweighed", "allowed",     "improved",      "gone",	  "moved",
+		"replaced",   "environment", "not confirmed", "explained"};
 
 	return texts[v];
 }
@@ -28,7 +28,7 @@ const char *moved_how_text(enum moved_how h)
 
 bool verdict_is_gated(enum verdict v)
 {
-	return v < VERDICT_SUSPECT;
+	return v < VERDICT_APART;
 }
 
 const char *finding_kind_text(enum finding_kind k)
@@ -199,6 +199,7 @@ int regress_compare(struct regress *g, struct err *err)
 	g->design.event = g->event;
 	g->design.unit = g->unit;
 	rc = check_comparable(g, err);
+	g->design.together = runs_together(g);
 	if (!rc)
 		rc = builds_describe(g, err);
 	if (!rc)
@@ -286,4 +287,9 @@ bool regress_failed(const struct regress *g)
 		if (verdict_is_gated(g->findings.v[i].verdict))
 			return true;
 	return false;
+}
+
+bool regress_is_apart(const struct regress *g)
+{
+	return !regress_failed(g) && g->findings.n && g->findings.v[0].verdict == VERDICT_APART;
 }

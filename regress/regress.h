@@ -23,6 +23,7 @@
 
 #include "base/err.h"
 #include "profile/profile.h"
+#include "reader/reader.h"
 
 enum side { SIDE_BASE, SIDE_NEW, SIDE_N };
 
@@ -56,14 +57,20 @@ struct run_facts {
 	bool damaged;	    /* the recording is cut short or not whole */
 	uint64_t lost;	    /* samples */
 	uint64_t arguments; /* a hash of the words after the program's name; 0: unknown */
+	uint64_t began_ns;  /* since 1970; 0: unknown */
+	bool has_modules;   /* all modules that were mapped are told by regress_add_module() */
+	bool made_code;	    /* code without a file was mapped */
 };
 
-/* The verdict on a function. Those before VERDICT_SUSPECT decide the exit status. */
+/* The verdict on a function. Those before VERDICT_APART decide the exit status. */
 enum verdict {
 	VERDICT_REGRESSED,
 	VERDICT_NEW,	     /* it is in no run of the base, and costs */
 	VERDICT_OVER_BUDGET, /* more than .profbudget allows */
-	VERDICT_SUSPECT,     /* it may be slower: too few runs, or between q and report_q */
+	/* All on-CPU time grew, but the sides were not recorded together: the machine may explain
+	 * it. */
+	VERDICT_APART,
+	VERDICT_SUSPECT, /* it may be slower: too few runs, or between q and report_q */
 	/* It is slower, but what calls it (or the whole program) got faster all the same. */
 	VERDICT_OUTWEIGHED,
 	VERDICT_ALLOWED, /* slower, and .profbudget says why */
@@ -83,6 +90,9 @@ enum verdict {
 };
 const char *verdict_text(enum verdict v); /* "REGRESSED" */
 bool verdict_is_gated(enum verdict v);
+
+/* Were the runs of both sides recorded in turn on one machine? */
+enum together { TOGETHER_UNKNOWN, TOGETHER_YES, TOGETHER_NO };
 
 /* How time moved from one function to another. */
 enum moved_how {
@@ -169,6 +179,10 @@ int regress_only(struct regress *g, enum finding_kind kind, const char *key, str
  * *err. */
 int regress_add_run(struct regress *g, enum side side, const char *name, const struct profile *p,
 		    const struct run_facts *facts, struct err *err);
+/* Adds a file whose code was mapped in a run of a side, also if it had no samples: only if all are
+ * known can the code of both sides be shown to be the same. Returns 0 or negative. */
+int regress_add_module(struct regress *g, enum side side, const char *path,
+		       const struct build_id *id, struct err *err);
 /* Adds an earlier run of the base, from which the variation of functions between runs is estimated.
  * The runs of a session were recorded together, of one build; runs are compared only within their
  * session, so changes since then do not matter. Runs that are not comparable with today's, or too
@@ -185,12 +199,15 @@ struct regress_design {
 	const char *event, *unit;
 	const char *normaliser; /* "absolute", "stable functions" */
 	bool is_uniform;	/* everything changed alike: see the total */
+	enum together together;
 	size_t runs[SIDE_N], tested, keys;
 	size_t history, history_left_out; /* earlier runs */
 	bool history_is_quieter;	  /* than today: not used */
-	/* All code of the program is the same except for its addresses: only budgets can fail
-	 * (VERDICT_OVER_BUDGET). */
+	/* All code and all initialised data of every module is the same except for its addresses:
+	 * only all on-CPU time and budgets can fail. */
 	bool is_same_code;
+	/* All code that ran is the same, but not all of the program could be shown to be. */
+	bool is_not_shown;
 	size_t only;		/* how many regress_only() named; 0: everything is judged */
 	double samples[SIDE_N]; /* per run */
 	double d0, trend[2];
@@ -224,6 +241,8 @@ void regress_headline(const struct regress *g, char *line, size_t size);
 void regress_details(const struct finding *f, char *line, size_t size);
 /* Is a finding gated? */
 bool regress_failed(const struct regress *g);
+/* Did only all on-CPU time grow, in runs that were not recorded together? */
+bool regress_is_apart(const struct regress *g);
 /* Notes on the budget file: rules that matched no function, allowances that have expired. NULL
  * after the last. */
 const char *regress_budget_note(const struct regress *g, size_t i);

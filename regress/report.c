@@ -184,9 +184,10 @@ static void add_head(struct text *t, const struct regress *g)
 		text_clean(t, note, strlen(note));
 		text_char(t, '\n');
 	}
-	if (d->is_same_code)
-		text_str(t, "the program is the same code on both sides, laid out otherwise: what "
-			    "differs is the environment\n");
+	text_str(t, report_code(g));
+	if (d->together == TOGETHER_NO)
+		text_str(t, "the sides were not recorded in turn on one machine: it may explain "
+			    "what differs (regress run does that)\n");
 	if (d->is_uniform)
 		text_str(t, "everything changed alike: that is said of all on-CPU time, not of "
 			    "the functions\n");

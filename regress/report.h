@@ -19,6 +19,8 @@ void report_power(const struct regress *g, struct text *t);
 /* Appends which growth would be found in functions that are not small. */
 void report_found(const struct regress *g, struct text *t);
 
+/* A line about the programs that were built anew but are the same; "". */
+const char *report_code(const struct regress *g);
 /* Appends to a row about a finding which other function it has to do with, and how. */
 void report_related(const struct regress *g, const struct finding *f, struct text *t);
 /* The name of a finding's function, or "all on-CPU time". */

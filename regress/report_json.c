@@ -120,6 +120,12 @@ static void add_design(struct text *t, const struct regress *g)
 	text_str(t, d->is_uniform ? "true" : "false");
 	add_key(t, "same_code");
 	text_str(t, d->is_same_code ? "true" : "false");
+	add_key(t, "same_code_not_shown");
+	text_str(t, d->is_not_shown ? "true" : "false");
+	add_text(t, "together",
+		 d->together == TOGETHER_YES  ? "yes"
+		 : d->together == TOGETHER_NO ? "no"
+					      : "unknown");
 	add_field(t, "q", g->opt.q);
 	add_field(t, "report_q", g->opt.report_q);
 	add_field(t, "margin", g->opt.margin);

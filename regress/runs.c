@@ -302,6 +302,8 @@ int regress_add_run(struct regress *g, enum side side, const char *name, const s
 
 	if (facts)
 		r.run.facts = *facts;
+	g->code[side].lacks_modules |= !facts || !facts->has_modules;
+	g->code[side].has_other |= facts && facts->made_code;
 	if (g->runs.n >= RUNS_MAX)
 		rc = err_set(err, ERR_LIMIT, name, "more than %d runs", RUNS_MAX);
 	if (!rc)

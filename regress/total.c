@@ -57,7 +57,9 @@ static enum verdict verdict_of_total(const struct judge *j, double p_slower, dou
 	if (g->only.n && !is_named(g))
 		return VERDICT_EXPLAINED;
 	if (p_slower <= g->opt.report_q)
-		return p_slower <= g->opt.q && j->can_gate ? VERDICT_REGRESSED : VERDICT_SUSPECT;
+		return p_slower > g->opt.q || !j->can_gate ? VERDICT_SUSPECT
+		       : g->design.together == TOGETHER_NO ? VERDICT_APART
+							   : VERDICT_REGRESSED;
 	if (p_faster <= g->opt.q)
 		return VERDICT_IMPROVED;
 	return g->only.n ? VERDICT_UNCONFIRMED : VERDICT_EXPLAINED;

@@ -295,9 +295,11 @@ static int judge_code(struct judge *j, struct err *err)
 	for (i = 0; i < g->findings.n; i++) {
 		struct finding *f = &g->findings.v[i];
 
-		if (f->kind != FINDING_TOTAL)
-			f->is_same_code = g->code_state[f->key] == CODE_SAME;
-		if (g->design.is_same_code &&
+		if (f->kind == FINDING_TOTAL)
+			continue;
+		f->is_same_code = g->code_state[f->key] == CODE_SAME;
+		/* What the whole takes more is not excused, nor are the places where it does. */
+		if (g->design.is_same_code && !verdict_is_gated(g->findings.v[0].verdict) &&
 		    (f->verdict <= VERDICT_NEW || f->verdict == VERDICT_SUSPECT))
 			f->verdict = VERDICT_ENVIRONMENT;
 	}
