@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """exam_judge.py - what `regress` says of the recordings of exam_record.py, as often as wanted: how often it is wrong.
 
-    exam_judge.py [--dir DIR] [--anew] [-v] [--together FILE.md]
+    exam_judge.py [--dir DIR] [--anew] [-v]
 
 Each recording becomes a pprof file once (SIDE-RUN.pb.gz beside it); what is said of a job is kept in its folder as verdicts.json until --anew. The table
 has Wilson's 95 % intervals. Kinds of tree changes share the base's runs within a job, so that rows of one job are not independent of each

@@ -176,12 +176,6 @@ static bool same_words(const struct pair *p, uint64_t va, uint64_t vb, uint64_t 
 	return seen == slots;
 }
 
-static bool same_object(const struct pair *p, const struct code_symbol *x,
-			const struct code_symbol *y)
-{
-	return x->size == y->size && same_words(p, x->start, y->start, x->size, 0);
-}
-
 /* Are the bytes from `from` on zeros, as between things that are aligned? */
 static bool is_zero(const uint8_t *v, uint64_t from, uint64_t n)
 {
@@ -202,6 +196,35 @@ static bool same_anonymous(const struct pair *p, uint64_t va, uint64_t vb, unsig
 	if (!is_zero(a, n, na) || !is_zero(b, n, nb))
 		return false;
 	return same_words(p, va, vb, n, depth + 1);
+}
+
+/* Clang's tables of strings: offsets from the table to what has no name. */
+static bool same_offsets(const struct pair *p, const struct code_symbol *x,
+			 const struct code_symbol *y)
+{
+	const uint8_t *a = bytes_at(p->a, x->start, x->size),
+		      *b = bytes_at(p->b, y->start, y->size);
+	uint64_t i;
+
+	for (i = 0; a && b && i + 4 <= x->size; i += 4) {
+		int32_t da, db;
+
+		memcpy(&da, a + i, 4);
+		memcpy(&db, b + i, 4);
+		if (!same_anonymous(p, x->start + (uint64_t)(int64_t)da,
+				    y->start + (uint64_t)(int64_t)db, 1))
+			return false;
+	}
+	return a && b && i && i == x->size;
+}
+
+static bool same_object(const struct pair *p, const struct code_symbol *x,
+			const struct code_symbol *y)
+{
+	if (x->size != y->size)
+		return false;
+	return strncmp(x->name, "reltable.", 9) ? same_words(p, x->start, y->start, x->size, 0)
+						: same_offsets(p, x, y);
 }
 
 /* Compares jump tables: offsets from the table to places in the function, or in parts of it that
@@ -289,7 +312,8 @@ static bool same_target(const struct pair *p, const struct reference *r)
 	if (r->va - r->f->start < r->f->size)
 		return r->vb - r->g->start < r->g->size &&
 		       same_offset(r, r->va - r->f->start, r->vb - r->g->start);
-	slot = same_slot(p, r->va, r->vb);
+	/* What is loaded is that value; an address is that of all that begins there. */
+	slot = r->loads ? same_slot(p, r->va, r->vb) : -1;
 	if (slot >= 0)
 		return slot;
 	x = code_symbol_at(p->a, r->va);

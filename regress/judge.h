@@ -25,7 +25,8 @@ struct judge {
 	bool *traded;	      /* by key: took the place of another function, or gave it */
 	bool *none;	      /* by key: false */
 	bool can_gate;
-	bool total_fell; /* certainly */
+	double total_false; /* chance of an alarm without a change */
+	bool total_fell;    /* certainly */
 };
 
 static inline double per_run(const struct judge *j, const struct tested *v, enum side side)

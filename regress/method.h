@@ -83,6 +83,10 @@ void family_bounds(const struct tested *v, double q, double *lower, double *uppe
 double family_upper(const struct tested *v, double q);
 /* The smallest growth of a function, at q, if nothing else grew. */
 double family_mde(const struct tested *v, double q);
+/* The chance that some function of the family is flagged although nothing changed: at most q. */
+double family_false_alarm(const struct family *f, double q);
+/* The same for one test of a growth beyond a margin. */
+double single_false_alarm(double margin, double se, double df, double q);
 /* A function with a share of all samples that grows by so much: */
 struct effect {
 	double share, growth, margin, q;

@@ -111,9 +111,11 @@ static int offer(struct trades *t, size_t finding, uint32_t lost, uint32_t old)
 {
 	const struct finding *f = &t->j->g->findings.v[finding];
 	const struct tested *v = &t->j->g->self.v[lost], *mine = &t->j->g->self.v[f->key];
-	struct trade trade = {
-		finding, lost,	      level_of(t, lost), fabs(t->need[finding] - t->left[lost]),
-		0,	 is_new(mine)};
+	struct trade trade = {.finding = finding,
+			      .lost = lost,
+			      .level = level_of(t, lost),
+			      .apart = fabs(t->need[finding] - t->left[lost]),
+			      .is_new = is_new(mine)};
 
 	if (trade.level == ANYWHERE || (trade.level > old && !(is_new(mine) && is_gone(v))) ||
 	    (!is_new(mine) && !is_gone(v)) || t->v.n >= PAIRS_MAX)

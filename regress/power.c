@@ -40,6 +40,26 @@ double family_mde(const struct tested *v, double q)
 	return expm1(log1p(v->margin) + distance(q, share, v->df) * v->se);
 }
 
+double single_false_alarm(double margin, double se, double df, double q)
+{
+	return stats_t_tail(stats_t_quantile(fmin(fmax(q, 1e-12), .5), df) + log1p(margin) / se,
+			    df);
+}
+
+/* Each test is at its own share of q, and asks for more than the margin: with exactly equal sides a
+ * function with a small error is hardly ever flagged. */
+double family_false_alarm(const struct family *f, double q)
+{
+	double sum = 0;
+	size_t i;
+
+	for (i = 0; i < f->n; i++)
+		if (f->v[i].first_share > 0)
+			sum += single_false_alarm(f->v[i].margin, f->v[i].se, f->v[i].df,
+						  q * f->v[i].first_share);
+	return fmin(sum, q);
+}
+
 /* The variance of the logarithm of the effect in runs with `samples` each, divided by the one at
  * which the effect is found. The weight of the function's test is that of the existing runs. */
 static double variance_ratio(const struct family *f, const struct effect *e, double samples,

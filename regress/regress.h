@@ -219,7 +219,10 @@ struct regress_design {
 	 * 80 % if each of these runs has this many samples (INFINITY: with no number), or with this
 	 * many such runs on each side. */
 	double detect_samples, detect_runs;
-	bool can_detect;  /* so there are enough */
+	bool can_detect; /* so there are enough */
+	/* The chance that this job would be red if nothing had changed, over all families together:
+	 * a bound, by the tests' own errors. 0: nothing can fail. */
+	double false_alarm;
 	bool is_few_runs; /* of one side: nothing is gated */
 };
 const struct regress_design *regress_design(const struct regress *g);

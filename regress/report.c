@@ -223,6 +223,13 @@ void regress_write_text(const struct regress *g, FILE *out)
 	text_char(&t, '\n');
 	report_power(g, &t);
 	text_char(&t, '\n');
+	if (d->false_alarm > 0) {
+		snprintf(line, sizeof line,
+			 "if nothing had changed the job would be red with a chance of at most "
+			 "%.2g %%, all tests together\n",
+			 100 * d->false_alarm);
+		text_str(&t, line);
+	}
 	for (i = 0; (note = regress_budget_note(g, i)); i++) {
 		text_str(&t, "budget: ");
 		text_clean(&t, note, strlen(note));

@@ -120,6 +120,7 @@ static void add_design(struct text *t, const struct regress *g)
 	text_str(t, d->is_uniform ? "true" : "false");
 	add_key(t, "same_code");
 	text_str(t, d->is_same_code ? "true" : "false");
+	add_field(t, "false_alarm", d->false_alarm);
 	add_key(t, "same_code_not_shown");
 	text_str(t, d->is_not_shown ? "true" : "false");
 	add_text(t, "together",

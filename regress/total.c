@@ -88,6 +88,7 @@ void judge_total(struct judge *j, struct finding *f)
 	f->phi = 0;
 	f->p = f->p_adjusted = stats_t_tail((w.growth_log - margin) / w.se, w.df);
 	f->mde = expm1(margin + (stats_t_quantile(g->opt.q, w.df) + Z_80) * w.se);
+	j->total_false = single_false_alarm(g->opt.total_max, w.se, w.df, g->opt.q);
 	j->total_fell = j->can_gate && stats_t_tail(-w.growth_log / w.se, w.df) <= g->opt.q;
 	f->verdict = verdict_of_total(j, f->p, stats_t_tail((-w.growth_log - margin) / w.se, w.df));
 }

@@ -353,8 +353,9 @@ static void certify(struct judge *j)
 }
 
 /* Are there enough samples for the growth that should be found? */
-static void measure_power(struct regress *g)
+static void measure_power(const struct judge *j)
 {
+	struct regress *g = j->g;
 	struct regress_design *d = &g->design;
 	const struct effect e = {.share = g->opt.detect_share,
 				 .growth = g->opt.detect_growth,
@@ -364,6 +365,11 @@ static void measure_power(struct regress *g)
 
 	d->detect_samples = family_samples_needed(&g->self, &e, samples);
 	d->detect_runs = family_runs_needed(&g->self, &e, samples);
+	/* The last: new functions, whose test is Bonferroni's. */
+	d->false_alarm = j->can_gate ? family_false_alarm(&g->self, g->opt.q) +
+					       family_false_alarm(&g->incl, g->opt.q) +
+					       j->total_false + g->opt.q
+				     : 0;
 	d->can_detect = d->runs[SIDE_BASE] >= GATE_RUNS_MIN && d->runs[SIDE_NEW] >= GATE_RUNS_MIN &&
 			d->detect_samples <= samples;
 }
@@ -439,7 +445,7 @@ static int judge_all(struct judge *j, struct err *err)
 	if (judge_code(j, err))
 		return -(int)err->code;
 	certify(j);
-	measure_power(g);
+	measure_power(j);
 	for (i = 0; i < g->self.n; i++)
 		g->design.tested += g->self.v[i].is_tested;
 	g->design.history_is_quieter = g->self.past.is_quieter;

@@ -49,6 +49,8 @@ KEEP int f_compare(int x, int y) { return (x < y ? f_switch(x) : f_table(y)) + 1
 int main(int argc, char **argv) { return f_local(argc) + f_string() + f_callee(argv[0]) + (int)f_double(argc) + f_table(argc) + (int)f_data() + f_pointer(argc) + f_compare(argc, 3) + f_behind() + *f_words(argc) + f_long(); }
 """
 WHO = {"table": {"f_table"}, "data": {"f_data"}, "pointers": {"f_pointer"}, "behind": set(), "words": {"f_words"}}
+# Clang refers to strings in tables by offsets only, so that they count with the string before them, too.
+BESIDE = {"words": {"f_long", "f_string"}}
 UNUSED = "int unused_function(int x) { return x * x * x + 7; }\n"
 
 
@@ -86,7 +88,7 @@ for cc, *flags in (("gcc", "-O2"), ("gcc", "-O0"), ("gcc", "-O2", "-no-pie"), ("
         functions = {re.sub(r"^_Z\d+(f_[a-z]+?)(i|ii|v|d|PKc)$", r"\1", f) for f in functions}
         want = WHO.get(word, {word})
         # Constants may be compiled into their only user, and what a function loads may be where another's is.
-        if all_ != "all changed" or not want <= functions or functions - want - {"main", "one", "two"}:
+        if all_ != "all changed" or not want <= functions or functions - want - {"main", "one", "two"} - BESIDE.get(word, set()):
             wrong.append((word, all_, functions))
     tap.check(not wrong, f"{name}: one thing changed, it is found where it is", *wrong)
 
