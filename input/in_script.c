@@ -275,6 +275,8 @@ static int read_below(struct reader *r, const char *line, struct err *err)
 	uint32_t number;
 	bool inlined = false, is_frame = script_frame(line, &f);
 	struct script_head none = {.rest = "",
+				   .comm = {"", 0},
+				   .event = {"", 0},
 				   .seen = {.pid = PROFILE_NO_PID, .tid = PROFILE_NO_PID}};
 
 	if (is_frame && r->shape.tabs && *line != '\t')
