@@ -291,6 +291,17 @@ static int compare_remainders(const void *pa, const void *pb)
 	return (a->row > b->row) - (a->row < b->row);
 }
 
+/* How many hundredths of a percent `part` is of `total`, and what is left over of that. */
+static uint64_t hundredths(uint64_t part, uint64_t total, uint64_t *rest)
+{
+	while (total > UINT64_MAX / HUNDREDTHS) { /* sums that no clock reaches */
+		total /= 2;
+		part /= 2;
+	}
+	*rest = part * HUNDREDTHS % total;
+	return part * HUNDREDTHS / total;
+}
+
 /* Rounds the rows' own shares so that they add up to 100 %: all down, then those that lost most by
  * it up. */
 static int round_shares(struct top *t, const uint32_t *order, uint64_t total)
@@ -302,11 +313,10 @@ static int round_shares(struct top *t, const uint32_t *order, uint64_t total)
 		return -1;
 	for (i = 0; i < t->rows.n && total; i++) {
 		struct row *r = &t->rows.v[order[i]];
-		unsigned __int128 scaled = (unsigned __int128)r->self * HUNDREDTHS;
 
-		r->share = (uint32_t)(scaled / total);
+		v[i].row = (uint32_t)i;
+		r->share = (uint32_t)hundredths(r->self, total, &v[i].rest);
 		left -= r->share < left ? r->share : left;
-		v[i] = (struct remainder){(uint64_t)(scaled % total), (uint32_t)i};
 	}
 	qsort(v, total ? t->rows.n : 0, sizeof *v, compare_remainders);
 	for (i = 0; i < t->rows.n && i < left && total && v[i].rest; i++)

@@ -268,13 +268,33 @@ static unsigned opens(const char *path)
 	return n;
 }
 
+/* A copy that no other test opens meanwhile. */
+static const char *copied(char path[64], const char *source)
+{
+	char bytes[4096];
+	FILE *from = fopen(source, "re"), *to;
+	size_t n;
+	int fd;
+
+	strcpy(path, "/tmp/unspool-load-XXXXXX");
+	fd = mkstemp(path);
+	to = fdopen(fd, "w");
+	assert_true(from && fd >= 0 && to);
+	while ((n = fread(bytes, 1, sizeof bytes, from)) > 0)
+		assert_int_equal(fwrite(bytes, 1, n, to), n);
+	fclose(from);
+	assert_int_equal(fclose(to), 0);
+	return path;
+}
+
 /* Once to see what it is, once to read it. */
 static void opened_twice(void **state)
 {
 	char path[64];
 
 	(void)state;
-	assert_int_equal(opens(in_tree(RECORDING)), 2);
+	assert_int_equal(opens(copied(path, in_tree(RECORDING))), 2);
+	unlink(path);
 	assert_int_equal(opens(written(path, "a;main;f 3\na;main 4\n")), 2);
 	unlink(path);
 }
