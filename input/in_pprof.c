@@ -458,6 +458,8 @@ static void drop_frames(struct reader *r)
 	size_t n = r->stack.n < r->stack_prunes.n ? r->stack.n : r->stack_prunes.n;
 	size_t first = pruned_first(r->stack_prunes.v, n);
 
+	if (!first)
+		return;
 	r->n_pruned += first;
 	r->stack.n -= first;
 	memmove(r->stack.v, r->stack.v + first, r->stack.n * sizeof *r->stack.v);

@@ -27,7 +27,8 @@ struct reader {
 	 * data. */
 	bool is_single;
 	uint64_t n_nameless, n_unweighted;
-	bool has_chain;	     /* frames are below the first line, if there are any */
+	bool has_chain; /* frames are below the first line, if there are any */
+	/* With its NUL. */
 	struct text rest;    /* of the first line, if frames may follow */
 	VEC(uint32_t) stack; /* locations, leaf first */
 	VEC(uint32_t) root_first;
@@ -152,7 +153,7 @@ static int begin_chain(struct reader *r, struct err *err)
 		return 0;
 	r->is_single = r->has_frame = false;
 	r->stack.n = r->lines.n = 0;
-	return keep_data(r, r->rest.s, r->rest.n, err);
+	return keep_data(r, r->rest.s, r->rest.n - 1, err);
 }
 
 static int end_sample(struct reader *r, struct err *err)
@@ -219,7 +220,7 @@ static int take_rest(struct reader *r, const char *line, const char *rest, struc
 		return -ERR_NOMEM;
 	r->is_single = true;
 	r->rest.n = 0;
-	text_str(&r->rest, rest);
+	text_add(&r->rest, rest, strlen(rest) + 1);
 	return r->rest.failed ? err_nomem(err) : add_frame(r, &f, err);
 }
 
