@@ -486,7 +486,7 @@ bool script_learn(struct script_shape *shape, const char *text, size_t n)
 		shape->heads = HEADS_EVENT;
 		return c.tabs + c.frames + c.leaves > 0 && c.others <= c.tabs + c.frames + c.leaves;
 	}
-	if (!c.tabs && c.lines && c.aligned == c.lines && !c.gaps) {
+	if (!c.tabs && c.lines && c.aligned == c.lines && !c.task_leaves && !c.gaps) {
 		shape->single = true;
 		return true;
 	}

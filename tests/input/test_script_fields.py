@@ -117,6 +117,8 @@ def compare(perf, data, want, which):
         code, have, err = profile("text")
         with open("text", "rb") as f:
             text = f.read()
+        if "e" in missing and name[0] in "-+":
+            missing += "f"  # as below; without events the text does not show it
         if "e" not in missing and not re.search(rb"(?m)[a-z0-9_]+:[a-z_]+:[^\n]*(\n\t|[0-9a-f]{6,} \S+ \(\S+\)$)", text):
             missing += "f"  # perf leaves ip out of tracepoints if fields are added or removed
         if not re.search(rb"(?m)^\t|[0-9a-f]{6,}[^\n]* \(.*\)$", text):

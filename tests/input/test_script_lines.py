@@ -88,6 +88,10 @@ tap.check(code == 0 and folded(out) == {"dd;main;cc;fput": 3} and "3 samples hav
 for form, key in (("script", "0 cpu-clock"), ("jsonl", "period")):
     code, out, err = resolve(sample("dd", True, period=None), "-f", form, "-q")
     tap.check(code == 0 and out and key not in out and "2147483648" not in out, f"{form}: no invented period and process", out, err)
+code, out, err = resolve("".join(f"{c:>16} 8280  {LEAF}\n" for c in ("cc1", "dd")))
+tap.check(code == 0 and folded(out) == {"cc1;fput": 1, "dd;fput": 1}, "-F comm,tid,ip,sym,dso without chains: commands like addresses", out, err)
+code, out, err = resolve(f" {LEAF}\n" * 3)
+tap.check(code == 0 and folded(out) == {"fput": 3}, "-F ip,sym,dso without chains: each line is a sample", out, err)
 code, out, err = resolve(FRAMES * 2)
 tap.check(code == 0 and folded(out) == {"main;cc;fput": 2}, "-F ip,sym,dso: only frames", out, err)
 code, out, err = resolve(("dd 31021 \n" + FRAMES) * 2)
