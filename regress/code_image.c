@@ -212,17 +212,35 @@ static int read_exports(struct code_image *c)
 	return 0;
 }
 
+/* In programs with a fixed address instructions also have addresses of four bytes. */
+static int read_absolute(struct code_image *c, const uint8_t *insn, size_t n)
+{
+	size_t i, left;
+
+	for (i = 1; i + 4 <= n; i++) {
+		uint32_t to;
+
+		memcpy(&to, insn + i, 4);
+		if (elf_image_at_vaddr(c->img, to, &left) && vec_push(&c->anchors, to))
+			return -1;
+	}
+	return 0;
+}
+
 /* What the instructions of a function refer to outside of it. */
 static int read_references(struct code_image *c, const struct code_symbol *f)
 {
 	struct code_reference r;
 	size_t left;
 	const uint8_t *code = elf_image_at_vaddr(c->img, f->start, &left);
+	bool is_fixed = elf_image_type(c->img) == ET_EXEC;
 	uint64_t at, to;
 
 	for (at = 0; code && at < f->size && at < left; at += r.bytes) {
 		if (!code_reference_read(code + at, left - at, &r))
 			return 0;
+		if (r.first == r.last && is_fixed && read_absolute(c, code + at, r.bytes))
+			return -1;
 		to = f->start + at + (uint64_t)r.distance;
 		if (r.first < r.last && !r.is_jump && to - f->start >= f->size &&
 		    vec_push(&c->anchors, to))
@@ -231,15 +249,33 @@ static int read_references(struct code_image *c, const struct code_symbol *f)
 	return 0;
 }
 
+/* Pointers in a variable or table of a program with a fixed address. */
+static int read_pointers(struct code_image *c, const struct code_symbol *s)
+{
+	size_t left, i, to_left;
+	const uint8_t *data = elf_image_at_vaddr(c->img, s->start, &left);
+
+	for (i = 0; data && i + 8 <= s->size && i + 8 <= left; i += 8) {
+		uint64_t to;
+
+		memcpy(&to, data + i, 8);
+		if (elf_image_at_vaddr(c->img, to, &to_left) && vec_push(&c->anchors, to))
+			return -1;
+	}
+	return 0;
+}
+
 static int read_anchors(struct code_image *c)
 {
+	bool is_fixed = elf_image_type(c->img) == ET_EXEC;
 	size_t i;
 
 	for (i = 0; i < c->by_address.n; i++) {
 		const struct code_symbol *s = &c->by_address.v[i];
 
 		if (vec_push(&c->anchors, s->start) || vec_push(&c->anchors, s->start + s->size) ||
-		    (s->is_function && read_references(c, s)))
+		    (s->is_function && read_references(c, s)) ||
+		    (!s->is_function && is_fixed && read_pointers(c, s)))
 			return -1;
 	}
 	for (i = 0; i < c->slots.n; i++)

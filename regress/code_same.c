@@ -145,6 +145,26 @@ static bool same_offset(const struct reference *r, uint64_t a, uint64_t b)
 /* ---- data ---------------------------------------------------------------------------------------
  */
 
+static bool is_fixed(const struct pair *p)
+{
+	return elf_image_type(p->a->img) == ET_EXEC && elf_image_type(p->b->img) == ET_EXEC;
+}
+
+/* Do two words that no relocation is for stand for the same: equal numbers, or, where addresses are
+ * fixed, addresses of the same thing? */
+static bool same_word(const struct pair *p, const uint8_t *a, const uint8_t *b, unsigned depth)
+{
+	uint64_t x, y;
+
+	memcpy(&x, a, 8);
+	memcpy(&y, b, 8);
+	if (!is_fixed(p) || !code_extent(p->a, x))
+		return x == y;
+	if (code_symbol_at(p->a, x) || code_symbol_at(p->b, y))
+		return same_name(p, x, y);
+	return same_anonymous(p, x, y, depth);
+}
+
 /* Compares word by word: equal values, or addresses of the same thing. Bytes that are not in the
  * file are zeros. */
 static bool same_words(const struct pair *p, uint64_t va, uint64_t vb, uint64_t size,
@@ -156,20 +176,18 @@ static bool same_words(const struct pair *p, uint64_t va, uint64_t vb, uint64_t 
 
 	if (!a != !b || slots != code_slots_in(p->b, vb, size))
 		return false;
-	if (!slots && (!a || !memcmp(a, b, size)))
+	if (!slots && (!a || (!is_fixed(p) && !memcmp(a, b, size))))
 		return true;
 	for (i = 0; i < size; i += 8) {
-		uint64_t n = size - i < 8 ? size - i : 8, x = 0, y = 0;
+		uint64_t n = size - i < 8 ? size - i : 8;
 		int slot = n == 8 ? same_slot_at(p, va + i, vb + i, depth) : -1;
 
 		if (!slot)
 			return false;
 		seen += slot > 0;
-		if (slot > 0 || !a || !memcmp(a + i, b + i, n))
+		if (slot > 0 || !a)
 			continue;
-		memcpy(&x, a + i, n);
-		memcpy(&y, b + i, n);
-		if (n < 8 || !same_name(p, x, y))
+		if (n < 8 ? memcmp(a + i, b + i, n) : !same_word(p, a + i, b + i, depth))
 			return false;
 	}
 	/* Others are not where words begin. */
@@ -336,8 +354,10 @@ static bool same_absolute(const struct pair *p, struct reference r, const uint8_
 {
 	size_t i;
 
-	if (elf_image_type(p->a->img) != ET_EXEC || elf_image_type(p->b->img) != ET_EXEC)
+	if (!is_fixed(p))
 		return false;
+	r.loads = 0;
+	r.is_jump = false;
 	for (i = 1; i + 4 <= n; i++) {
 		uint32_t va, vb;
 
@@ -350,6 +370,27 @@ static bool same_absolute(const struct pair *p, struct reference r, const uint8_
 			return true;
 	}
 	return false;
+}
+
+/* Do equal bytes that may be such an address lead to the same thing? A number that only looks like
+ * one may make a function count as changed. */
+static bool same_behind(const struct pair *p, struct reference r, const uint8_t *a, size_t n)
+{
+	size_t i;
+
+	if (!is_fixed(p))
+		return true;
+	r.loads = 0;
+	r.is_jump = false;
+	for (i = 1; i + 4 <= n; i++) {
+		uint32_t v;
+
+		memcpy(&v, a + i, 4);
+		r.va = r.vb = v;
+		if (code_extent(p->a, v) && !same_target(p, &r))
+			return false;
+	}
+	return true;
 }
 
 static bool same_bytes(const struct code_reference *x, const uint8_t *a, const uint8_t *b)
@@ -370,7 +411,8 @@ static bool same_insn(const struct pair *p, const uint8_t *code_a, const uint8_t
 		return false;
 	*bytes = x.bytes;
 	if (x.first == x.last)
-		return !memcmp(a, b, x.bytes) || same_absolute(p, *r, a, b, x.bytes);
+		return memcmp(a, b, x.bytes) ? same_absolute(p, *r, a, b, x.bytes)
+					     : same_behind(p, *r, a, x.bytes);
 	r->va = r->f->start + at + (uint64_t)x.distance;
 	r->vb = r->g->start + to + (uint64_t)y.distance;
 	r->loads = x.loads;
