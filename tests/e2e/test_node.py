@@ -14,9 +14,9 @@ tap = Tap()
 CALLED_BY = {"run": "1", "L0": "run", "get": "L0", "L1": "get", "23": "L1", "L2": "23", "toJSON": "L2", "L3": "toJSON", "gen": "L3", "L4": "gen",
              "L5": "L4", "17": "L5", "L6": "17", "L7": "L6", "15": "L7", "L8": "15", "prim": "L8", "L9": "prim", "get p": "L9", "L10": "get p",
              "L10c": "L10", "Base": "L10c", "L11": "Base", "end": "L11"}
-# For the instructions in which what returns takes its arguments off the stack, only a register has the return address: 1 of
-# 2,900 samples.
-IN_REGISTER = 500
+# For the instructions in which what returns takes its arguments off the stack, only a register has the return address: 10 of
+# 6,813 samples, all of one function (node 20.20).
+IN_REGISTER = 250
 
 
 def read_map(path):
