@@ -100,7 +100,7 @@ def compare(case):
     os.remove(data)
 
 
-CLASSES = ("same_other_stop", "go_table", "libdw_epilogue", "libdw_undefined_register", "libdw_no_row",
+CLASSES = ("same_other_stop", "go_table", "libdw_epilogue", "libdw_undefined_register", "libdw_thrown", "libdw_no_row",
            "guesses_differ", "unexplained")
 if not shutil.which("perf"):
     print("ok - whole samples # SKIP no perf")

@@ -25,6 +25,8 @@
 	X(libdw_epilogue)                                                                        \
 	/* A frame needs a register that libdw's wrong x86-64 defaults call undefined. */        \
 	X(libdw_undefined_register)                                                              \
+	/* An exception is being thrown: libgcc has overwritten its own return address. */       \
+	X(libdw_thrown)                                                                          \
 	/* No FDE covers the frame; ours knows sigreturn's code by its bytes. */                 \
 	X(libdw_no_row)                                                                          \
 	/* Go's own table; libdw has .debug_frame if it is there, else guesses. */               \
@@ -85,6 +87,19 @@ static bool needs_lost_register(const struct diff *d, const struct frame *f)
 	return row.cfa_how == CFI_CFA_EXPRESSION;
 }
 
+static bool is_libgcc(const struct stack_trace *t, size_t i)
+{
+	return i < t->n && t->frames[i].map && strstr(t->frames[i].map->dso->path, "libgcc_s");
+}
+
+/* Both go through _Unwind_RaiseException() to the landing pad that it has put in place of its
+ * return address, and leave one another there: libdw takes the frame of the catching function to be
+ * where that of the throwing one is. */
+static bool is_thrown(const struct stack_trace *a, size_t k, size_t i)
+{
+	return i > k + 1 && is_libgcc(a, k) && is_libgcc(a, i - 2) && !is_libgcc(a, i - 1);
+}
+
 static bool is_guess(const struct stack_trace *t, size_t i)
 {
 	return i < t->n && frame_how_is_guess(t->frames[i].how);
@@ -104,6 +119,8 @@ static enum verdict classify(struct diff *d, const struct perf_sample *s,
 		return CLASS_go_table;
 	if (is_guess(a, i) || is_guess(b, i))
 		return CLASS_guesses_differ;
+	if (is_thrown(a, k, i))
+		return CLASS_libdw_thrown;
 	if (i < a->n && i > k && has_slot_below_sp(d, s, &a->frames[k]))
 		return CLASS_libdw_epilogue;
 	if (i < a->n && i == b->n && i > k + 1 && needs_lost_register(d, &a->frames[i - 1]))
