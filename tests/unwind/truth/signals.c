@@ -72,6 +72,8 @@ static struct shadow *handlers_own;
 OWN void f3(int sig)
 {
 	struct shadow *old = shadow;
+	/* what it has interrupted may be writing there */
+	__typeof__(old->path[0]) own = old->path[old->n];
 
 	if (handlers_own)
 		shadow = handlers_own;
@@ -81,6 +83,8 @@ OWN void f3(int sig)
 		sink += f0(sink);
 	LEAVE();
 	shadow = old;
+	SHADOW_BARRIER();
+	old->path[old->n] = own;
 }
 
 OWN static void signals_begin(int alt)
