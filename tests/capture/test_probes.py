@@ -3,9 +3,8 @@
 write, on files that live elsewhere, and with nothing left behind."""
 import os
 import re
-import signal
 import subprocess
-import time
+import sys
 
 from lib import CAPTURE, RESOLVE, Tap, capture, have, need_events, run, until, until_open
 from perfdata import PerfData
@@ -14,6 +13,16 @@ tap = Tap()
 need_events()
 if os.geteuid():
     tap.skip("probes change the code of programs: root only")
+    tap.end()
+    raise SystemExit
+
+EVENTS = "/sys/kernel/tracing/uprobe_events"
+if not os.path.exists(EVENTS) and "IN_MOUNT" not in os.environ:  # tracefs, for this test only
+    os.execvpe("unshare", ["unshare", "--mount", "--propagation", "private", "sh", "-c",
+                           'mount -t tracefs none /sys/kernel/tracing 2>/dev/null; exec "$@"', "sh", sys.executable, __file__],
+               dict(os.environ, IN_MOUNT="1"))
+if not os.path.exists(EVENTS):
+    tap.skip("probes", "there is no tracefs, and none can be mounted")
     tap.end()
     raise SystemExit
 
@@ -90,7 +99,7 @@ def make(name, text, command):
 
 def left():
     """What is in tracefs of this kind."""
-    with open("/sys/kernel/tracing/uprobe_events") as f:
+    with open(EVENTS) as f:
         return [line for line in f if ":unspool_" in line]
 
 
@@ -126,6 +135,10 @@ same({s: n for s, n in folded("--comm", "hello").items()}, {chain: 3}, "-a")
 run([CAPTURE, "-q", "-e", "uprobe:./hello:func_d", "--", "./hello"])  # of -a perf 6.12 shows no frames in a chroot
 text = run(["perf", "script", "-i", "perf.data", "-F", "ip,sym"]).stdout.split("\n")
 tap.check([line.split()[-1] for line in text if line.strip()][:4] == ["func_d", "func_c", "func_b", "func_a"], "perf reads the recording", text)
+hidden = ["unshare", "--mount", "--propagation", "private", "sh", "-c",
+          'umount -l /sys/kernel/tracing /sys/kernel/debug/tracing 2>/dev/null; ls /sys/kernel/tracing >names; exec "$@"', "sh"]
+p = run([*hidden, CAPTURE, "-q", "-e", "uprobe:./hello:func_d", "--", "./hello"], check=False)
+tap.check(os.stat("names").st_size == 0 and folded() == {chain: 3}, "where tracefs is not mounted", p.stderr)
 p = run([CAPTURE, "-e", "uprobe:./hello:funcd", "--", "./hello"], check=False)
 tap.check(p.returncode == 2 and "near it: func_d" in p.stderr, "a wrong name: the nearest ones", p.stderr)
 p = run([CAPTURE, "-e", "uprobe:/bin/true:0x1", "--", "./hello"], check=False)
