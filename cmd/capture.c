@@ -139,6 +139,16 @@ static int set_frequency(void *target, const char *option, char *text, struct er
 	return rc;
 }
 
+static int set_every(void *target, const char *option, char *text, struct err *err)
+{
+	struct capture_options *o = &((struct args *)target)->opt;
+	uint64_t ms = 0;
+	int rc = args_u64(option, text, 1, 1000000, &ms, err);
+
+	o->every_ms = (unsigned)ms;
+	return rc;
+}
+
 static int set_period(void *target, const char *option, char *text, struct err *err)
 {
 	struct capture_options *o = &((struct args *)target)->opt;
@@ -178,10 +188,9 @@ static const struct option_row options[] = {
 	{0, "duration", NULL, "SEC", "end after SEC seconds",
 	 SETS_BY(opt.duration_s, double, set_duration)},
 	{0, "stacks", NULL, NULL,
-	 "one sample of each thread of -p or -a as it is now, also if it waits",
-	 SETS_FLAG(stacks)},
+	 "one sample of each thread of -p or -a as it is now, also if it waits", SETS_FLAG(stacks)},
 	{0, "every", NULL, "MS", "the same every MS milliseconds: a profile by the wall clock",
-	 SETS_NUMBER(opt.every_ms, INT32_MAX)},
+	 CALLS(set_every)},
 	HEADING("what goes into a sample"),
 	{0, "call-graph", NULL, "HOW",
 	 "dwarf[,BYTES]: registers and BYTES of stack, unwound later\n"

@@ -32,6 +32,7 @@ struct search {
 	struct functab tab;
 	struct pattern pattern;
 	struct probe_places *ret;
+	const struct func *too_short; /* a function that is meant ends before the offset */
 };
 
 static bool is_added(const char *name)
@@ -119,8 +120,10 @@ static int add_matching(struct search *s, uint64_t plus)
 		    (s->pattern.is_wild && (is_added(f->name) || f->flags & FUNC_SIZELESS)) ||
 		    !pattern_matches(&s->pattern, f->name))
 			continue;
-		if (f->start + plus >= f->end && plus)
+		if (f->start + plus >= f->end && plus) {
+			s->too_short = f;
 			continue;
+		}
 		if (add_function(s, f, plus))
 			return -1;
 	}
@@ -159,6 +162,11 @@ static int not_found(struct search *s, struct err *err)
 	struct arena names = {0};
 	char text[256] = "";
 	size_t used = 0;
+
+	if (s->too_short)
+		return err_set(err, ERR_NOT_FOUND, s->ret->path, "'%.*s' is only %llu bytes long",
+			       (int)p->len, p->text,
+			       (unsigned long long)(s->too_short->end - s->too_short->start));
 
 	for (size_t i = 0; i < s->tab.funcs.n; i++) {
 		const char *name = pattern_display_name(&s->pattern, s->tab.funcs.v[i].name);

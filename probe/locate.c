@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/processor.h"
@@ -162,7 +163,8 @@ int locate_file(const char *text, size_t len, pid_t pid, char ret[PATH_MAX], str
 		memcpy(ret, name, len + 1);
 	}
 	if (!is_file(ret))
-		return err_errno(err, errno ? errno : ENOENT, ret, "open");
+		return access(ret, F_OK) ? err_errno(err, errno, ret, "open")
+					 : err_set(err, ERR_USAGE, ret, "is no regular file");
 	/* A path below /proc/PID/root must stay one: its links lead elsewhere outside. */
 	if (!strncmp(ret, "/proc/", 6))
 		return 0;

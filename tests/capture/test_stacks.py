@@ -136,7 +136,8 @@ p.kill()
 p.wait()
 
 # ---- refusals -------------------------------------------------------------------------------------
-for words, wanted in ((["--stacks", "--", "true"], "-p PID, or -a"), (["--stacks", "-p", str(p.pid)], "no such process")):
+for words, wanted in ((["--stacks", "--", "true"], "-p PID, or -a"), (["--stacks", "-p", str(p.pid)], "no such process"),
+                      (["--every", "0", "-p", "1"], "--every")):
     q = run([CAPTURE, *words], check=False)
     tap.check(q.returncode == 2 and wanted in q.stderr, f"refused: {' '.join(words[:2])}", q.stderr)
 p = start(1, 0)
