@@ -4,27 +4,13 @@ bpftrace's (testdata/inputs), or made as bcc's tools print them (their print() c
 import collections
 import os
 import re
-import subprocess
 
 from tap import Tap
+from texts import folded, resolve
 
-BIN, TOP = os.environ["BIN"], os.environ["TOP"]
+TOP = os.environ["TOP"]
 DATA = os.path.join(TOP, "testdata/inputs")
 tap = Tap()
-
-
-def resolve(text, *args):
-    with open("in.txt", "w") as f:
-        f.write(text)
-    p = subprocess.run([f"{BIN}/resolve", *args, "in.txt"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    return p.returncode, p.stdout, p.stderr
-
-
-def folded(text):
-    out = collections.Counter()
-    for line in text.splitlines():
-        out[line.rsplit(" ", 1)[0]] += int(line.rsplit(" ", 1)[1])
-    return out
 
 
 def read(name):

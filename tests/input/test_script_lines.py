@@ -1,30 +1,13 @@
 #!/usr/bin/env python3
 """Lines of perf script's text that look like others: commands that are numbers or addresses, data before frames, source lines, records that
 are no samples. The texts are made as builtin-script.c prints them, so what they say is known."""
-import collections
 import itertools
 import json
-import os
-import subprocess
 
 from tap import Tap
+from texts import folded, resolve
 
-BIN = os.environ["BIN"]
 tap = Tap()
-
-
-def resolve(text, *args):
-    with open("in.txt", "w") as f:
-        f.write(text)
-    p = subprocess.run([f"{BIN}/resolve", *args, "in.txt"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    return p.returncode, p.stdout, p.stderr
-
-
-def folded(text):
-    out = collections.Counter()
-    for line in text.splitlines():
-        out[line.rsplit(" ", 1)[0]] += int(line.rsplit(" ", 1)[1])
-    return out
 
 
 def root(comm):
