@@ -12,6 +12,7 @@ enum { WRONG_MIN = 2, WRONG_PART = 4 };
 
 struct tally {
 	uint32_t checked, wrong;
+	uint32_t location; /* the last wrong one */
 };
 
 static bool is_behind_call(const struct module *m, uint64_t off, bool *known)
@@ -51,8 +52,37 @@ static int count(struct loaded *p, struct tally *t, struct err *err)
 		good = is_behind_call(m, l->off, &known);
 		t[l->mapping].checked += known;
 		t[l->mapping].wrong += known && !good;
+		if (known && !good)
+			t[l->mapping].location = (uint32_t)i;
 	}
 	return 0;
+}
+
+/* True if all stacks through the location end because nothing sensible came next. */
+static bool leads_nowhere(const struct profile *p, uint32_t location)
+{
+	bool *through = calloc(p->nodes.n + 1, sizeof *through), nowhere = through != NULL;
+	size_t i;
+
+	for (i = 1; nowhere && i < p->nodes.n; i++) /* a parent's id is smaller */
+		through[i] = through[p->nodes.v[i].parent] || p->nodes.v[i].location == location;
+	for (i = 0; nowhere && i < p->samples.n; i++) {
+		const struct profile_sample *s = &p->samples.v[i];
+
+		nowhere = !through[s->node] || s->stop == UNWIND_STOP_NO_MAP ||
+			  s->stop == UNWIND_STOP_BAD_CFI;
+	}
+	free(through);
+	return nowhere;
+}
+
+/* In a tight loop other code has a single return address, after which all is lost. One of a
+ * coroutine is its root, or one of many. */
+static bool is_other_code(const struct profile *p, const struct tally *t)
+{
+	if (t->wrong >= WRONG_MIN)
+		return t->wrong * WRONG_PART > t->checked;
+	return t->wrong && t->wrong == t->checked && leads_nowhere(p, t->location);
 }
 
 int check_code(struct loaded *p, struct err *err)
@@ -62,7 +92,7 @@ int check_code(struct loaded *p, struct err *err)
 	size_t i;
 
 	for (i = 0; !rc && i < p->profile->mappings.n; i++)
-		if (t[i].wrong >= WRONG_MIN && t[i].wrong * WRONG_PART > t[i].checked)
+		if (is_other_code(p->profile, &t[i]))
 			module_reject(modules_get(p->modules, p->profile->mappings.v[i].dso));
 	free(t);
 	return rc;

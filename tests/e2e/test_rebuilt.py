@@ -62,6 +62,14 @@ stats = next(json.loads(l) for l in run([RESOLVE, "--stats=json", "--symfs", "ro
 m = next(m for m in stats["modules"] if m["path"].endswith("/first"))
 tap.check(m["missing_reason"] == "its code is not what was recorded" and "built again" in m["help"], "other code: --stats has the reason and what helps", m)
 
+# A loop so tight that all samples have the same return address: nothing but this one tells.
+build("tight", functions(SPIN.replace("10000", "400000000")))
+run([CAPTURE, "-q", "-F", "499", "-o", "tight.data", "--", os.path.abspath("tight")])
+shutil.copy("second", f"root{os.getcwd()}/tight")
+p = run([RESOLVE, "--symfs", "root", "tight.data"])
+tap.check("other" not in p.stdout and "has other code than the recorded file" in p.stderr, "other code, of one return address: no names",
+          (p.stdout[-400:], p.stderr))
+
 # The same inode with other content: a copy over the file.
 build("in_place", functions(SPIN))
 run([CAPTURE, "-q", "-F", "499", "-o", "p.data", "--", os.path.abspath("in_place")])
