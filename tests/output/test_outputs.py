@@ -162,12 +162,29 @@ p = subprocess.run(["bash", "-c", f"'{RESOLVE}' -q wide.folded | head -n 1; echo
 tap.check(p.stdout.splitlines()[-1] == "141" and p.stdout.count("\n") == 2, "... | head -n 1: the shell says 141", p.stdout[-200:])
 
 # ---- one profile in every form that can hold it ----
+def folded_names(names):
+    names = sorted(set(names))
+    out = subprocess.run([os.environ["BUILD"] + "/tests/profile/tool_fold"], input="".join(n + "\n" for n in names), stdout=subprocess.PIPE, text=True, check=True).stdout
+    return dict(zip(names, out.splitlines()))
+
+
+def without_parameters(text):
+    """Two overloads keep their parameters where a profile of names is read, and lose them where a recording is."""
+    stacks = [(re.split(r";(?![^(]*\))", line.rsplit(" ", 1)[0]), int(line.rsplit(" ", 1)[1])) for line in text.splitlines()]
+    short, sums = folded_names(f for frames, _ in stacks for f in frames[1:]), collections.Counter()
+    for frames, n in stacks:
+        sums[";".join([frames[0], *(short[f] for f in frames[1:])])] += n
+    return "".join(f"{stack} {n}\n" for stack, n in sorted(sums.items()))
+
+
 program = build("g++ -g -O2 -pthread", "threads.cc", "threads")
-run([CAPTURE, "-q", "-F", "997", "-o", "perf.data", "--", program, "0.3"])
+run([CAPTURE, "-q", "-F", "9997", "-o", "perf.data", "--", program, "0.3"])
 whole = resolve("perf.data", "-q").stdout
 for form in ("x.folded", "x.folded.gz", "x.folded.zst", "x.pb.gz", "x.pb", "x.script"):
     tap.check(resolve("-q", "-o", form, "perf.data").returncode == 0, f"{form} is written")
     again = resolve("-q", form).stdout
+    if ".pb" in form:
+        again = without_parameters(again)
     tap.check(again == whole, f"{form}: the same bytes as the recording", [p for p in zip(again.splitlines(), whole.splitlines()) if p[0] != p[1]][:3])
 resolve("-q", "--with-cpu", "-o", "cpus.pb.gz", "perf.data")
 cpus = collections.Counter()
@@ -177,7 +194,7 @@ if shutil.which("go"):
     tags = subprocess.run(["go", "tool", "pprof", "-symbolize=none", "-unit=ns", "-tags", "cpus.pb.gz"], stdout=subprocess.PIPE, text=True, env={**os.environ, "HOME": os.getcwd()}).stdout
     have = {int(cpu): float(ns) for ns, cpu in re.findall(r"^ *([0-9.]+)ns \([^)]*\): (\d+)(?:ns)?$", tags.split(" cpu: ")[1].split("\n\n")[0], re.M)}
     tap.check(have == dict(cpus), "--with-cpu: the label cpu with the weights of jsonl's", (have, cpus, tags))
-tap.check(resolve("-q", "cpus.pb.gz").stdout == whole, "--with-cpu: the same folded", cpus)
+tap.check(without_parameters(resolve("-q", "cpus.pb.gz").stdout) == whole, "--with-cpu: the same folded", cpus)
 with open("x.pb", "rb") as f, gzip.open("x.pb.gz") as g:
     tap.check(f.read() == g.read(), ".pb is .pb.gz without gzip")
 # bpftrace has no modules for code without names, and its stacks are leaf first.
@@ -191,12 +208,6 @@ tap.check(len(named) > 3 and again == named, "bpftrace's text: the same bytes", 
 
 
 # ---- the formats that are no input: the same stacks, names as folded spells them ----
-def folded_names(names):
-    names = sorted(set(names))
-    out = subprocess.run([os.environ["BUILD"] + "/tests/profile/tool_fold"], input="".join(n + "\n" for n in names), stdout=subprocess.PIPE, text=True, check=True).stdout
-    return dict(zip(names, out.splitlines()))
-
-
 def as_folded(stacks):
     """stacks: of (command, names root first, weight)."""
     short, sums = folded_names(n for _, names, _ in stacks for n in names), collections.Counter()
