@@ -39,6 +39,14 @@ static int take_nothing(void *target, const char *option, char *text, struct err
 	return err_set(err, ERR_USAGE, NULL, "'%s' is on neither side", text);
 }
 
+static int add_project(void *target, const char *option, char *text, struct err *err)
+{
+	struct regress_command *c = target;
+
+	(void)option;
+	return vec_push(&c->project, text) ? err_nomem(err) : 0;
+}
+
 static int set_annotate(void *target, const char *option, char *text, struct err *err)
 {
 	if (strcmp(text, "github") && strcmp(text, "gitlab"))
@@ -83,6 +91,14 @@ static const struct option_row options[] = {
 	HEADING("reports, besides the table on standard output"),
 	{0, "md", NULL, "FILE", "Markdown; also appended to $GITHUB_STEP_SUMMARY if that is set",
 	 SETS_TEXT(md)},
+	{0, "long", NULL, NULL, "Markdown of up to 60 kB with all rows (6 kB, the ten first)",
+	 SETS_FLAG(opt.is_long)},
+	{0, "project", NULL, "PATH",
+	 "a folder of the project's sources or programs: its functions come first in\n"
+	 "Markdown; may be given several times (default: all that is not below /usr)",
+	 CALLS(add_project)},
+	{0, "absolute", NULL, NULL, "also samples a run, before and after",
+	 SETS_FLAG(opt.is_absolute)},
 	{0, "json", NULL, "FILE", "all figures (doc/regress.schema.json)", SETS_TEXT(json)},
 	{0, "html", NULL, "FILE",
 	 "a page: the differential flame graph, with only significant changes\n"
@@ -134,7 +150,7 @@ static void print_help(void)
 	     "\n"
 	     "A RUN is a recording, or a profile that resolve reads (folded, pprof, perf script "
 	     "text),\n"
-	     "or a folder with nothing else in it. Five runs per side are a good number, three the "
+	     "or a folder with nothing else in it. Five runs per side are a good number, four the "
 	     "least.\n");
 	options_print_help(options, N_OPTIONS, NULL, stdout);
 	puts("exit status: 0 nothing got slower; 1 something did; 2 trouble: usage, unreadable, "
@@ -227,8 +243,11 @@ int regress_options(struct regress_command *c, int argc, char **argv, struct err
 	rc = sides_take(&c->sides, side_options, &argc, argv, err);
 	if (!rc)
 		rc = options_parse(options, N_OPTIONS, c, false, argc, argv, &rest, NULL, err);
+	if (!rc && c->project.n && vec_push(&c->project, NULL))
+		rc = err_nomem(err);
 	if (rc)
 		return rc;
+	c->opt.project = c->project.v;
 	if (c->show_help)
 		print_help();
 	if (c->show_version) {
@@ -261,6 +280,7 @@ int regress_options(struct regress_command *c, int argc, char **argv, struct err
 void regress_options_done(struct regress_command *c)
 {
 	sides_done(&c->sides);
+	vec_done(&c->project);
 	regress_page_done(&c->page);
 	sides_done(&c->sessions);
 	sides_done(&c->past);

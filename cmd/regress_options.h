@@ -28,6 +28,7 @@ struct regress_command {
 	struct earlier earlier;
 	struct regress_recipe recipe;
 	struct regress_page page;
+	VEC(const char *) project; /* with a NULL behind them, unless there are none */
 	struct sides sides;
 	struct sides sessions, past; /* of --history: folders, and the runs in them */
 };

@@ -43,6 +43,11 @@ struct regress_options {
 	/* The change that should be found: this growth of a function with this share; 0: the
 	 * defaults, 0.1 and 0.1. */
 	double detect_growth, detect_share;
+	/* Folders of the project's sources and programs, with a NULL behind them; NULL: all that is
+	 * not below /usr. */
+	const char *const *project;
+	bool is_long;			     /* Markdown of up to 60 kB, not 6 */
+	bool is_absolute;		     /* reports have samples a run, too */
 	bool force;			     /* compare what is not comparable */
 	const char *event;		     /* NULL: the heaviest */
 	const struct regress_recipe *recipe; /* NULL: not known */
@@ -111,9 +116,14 @@ const char *finding_kind_text(enum finding_kind k); /* "self" */
 
 #define FINDING_PATHS 3
 
+#define FINDING_ABOVE 3
+
 struct finding_path {
-	char *stack;  /* "main;parse;f", owned */
-	double share; /* of the change */
+	char *stack;		       /* "main;parse;f", owned */
+	double share;		       /* of the change */
+	uint32_t node;		       /* of both sides' tree; private */
+	uint32_t above[FINDING_ABOVE]; /* keys of the callers, the nearest first */
+	size_t n_above;
 };
 
 /* A source line of the function that has a part of the change. */
@@ -258,6 +268,7 @@ int regress_warn(struct regress *g, const char *text, struct err *err);
 
 /* Reports. Their bytes depend only on the runs, and on the programs if they are present. */
 void regress_write_text(const struct regress *g, FILE *out);
+/* At most 6,000 bytes, or 60,000 on demand (is_long). */
 void regress_write_markdown(const struct regress *g, FILE *out);
 void regress_write_json(const struct regress *g, FILE *out);
 void regress_write_junit(const struct regress *g, FILE *out);

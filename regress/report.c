@@ -83,6 +83,10 @@ static void add_row(struct text *t, const struct regress *g, const struct findin
 		 100 * f->base_share, show_growth(f).s, range, 100 * f->impact, f->p_adjusted,
 		 f->kind == FINDING_TOTAL ? "    " : finding_kind_text(f->kind));
 	text_str(t, line);
+	if (g->opt.is_absolute) {
+		snprintf(line, sizeof line, "%9.0f -> %-9.0f  ", f->base, f->new);
+		text_str(t, line);
+	}
 	text_clean(t, name, strlen(name));
 	if (f->kind != FINDING_TOTAL) {
 		text_str(t, " (");
@@ -207,8 +211,8 @@ void regress_write_text(const struct regress *g, FILE *out)
 	text_str(&t, "\n\n");
 	add_head(&t, g);
 	text_str(&t,
-		 "\nverdict        of base     growth  95 % interval     impact    adj. p  of    "
-		 "function\n");
+		 "\nverdict        of base     growth  95 % interval     impact    adj. p  of    ");
+	text_str(&t, g->opt.is_absolute ? "    samples a run       function\n" : "function\n");
 	for (i = 0; i < g->findings.n; i++)
 		if (finding_is_shown(&g->findings.v[i])) {
 			add_row(&t, g, &g->findings.v[i]);

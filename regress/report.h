@@ -27,6 +27,28 @@ void report_related(const struct regress *g, const struct finding *f, struct tex
 const char *finding_name(const struct regress *g, const struct finding *f);
 /* Is it shown in lists for users? Findings that others explain are not. */
 bool finding_is_shown(const struct finding *f);
+
+/* ---- place.c */
+/* Where a function is, in the order in which readers want to see them. */
+enum place { PLACE_TOUCHED, PLACE_PROJECT, PLACE_LIBRARY };
+enum place finding_place(const struct regress *g, const struct finding *f);
+/* The source file, below the working directory without it; "": not known. */
+const char *finding_file(const struct regress *g, const struct finding *f, uint32_t *line);
+/* Is it noise, or of the environment, so that it is folded away? */
+bool finding_is_folded(const struct regress *g, const struct finding *f);
+/* All functions' findings that are for users: the first n_shown, at most `most`, are those to show,
+ * in their order; the rest and what is folded away follow. The caller frees the array; NULL: out of
+ * memory. */
+const struct finding **findings_rank(const struct regress *g, size_t most, size_t *n_shown,
+				     size_t *n);
+/* ---- comment.c */
+/* Appends a name as a code span of Markdown, in at most `most` bytes of the name: no name may end
+ * the span or the cell of a table, or become a link or a mention. */
+void report_code_span(struct text *t, const char *s, size_t most);
+/* ---- title.c */
+/* Appends what counts, in one line; v, shown, n: of findings_rank(). */
+void report_title(const struct regress *g, const struct finding *const *v, size_t shown, size_t n,
+		  struct text *t);
 void report_flush(struct text *t, FILE *out);
 
 #endif

@@ -1,129 +1,12 @@
-/* report_ci.c - reports for CI systems: Markdown, JUnit, annotations, folded stacks of both sides.
+/* report_ci.c - reports for CI systems: JUnit, annotations, folded stacks of both sides.
  */
 #include "regress/report.h"
 
-#include <limits.h>
-#include <unistd.h>
-
-/* GitHub limits comments to 65,536 bytes. */
-enum { MARKDOWN_MAX = 60000, ANNOTATIONS_MAX = 10 };
+enum { ANNOTATIONS_MAX = 10 };
 
 static void xml(struct text *t, const char *s)
 {
 	text_xml(t, s, strlen(s));
-}
-
-/* Appends a name as a code span in a table cell: no name may end the span, or become a link or a
- * mention. */
-static void add_code(struct text *t, const char *s)
-{
-	struct text clean = {0};
-	size_t i;
-
-	text_clean(&clean, s, strlen(s));
-	text_char(t, '`');
-	for (i = 0; i < clean.n && i < 200; i++)
-		if (clean.s[i] == '|')
-			text_str(t, "\\|");
-		else
-			text_char(t, clean.s[i] == '`' ? '\'' : clean.s[i]);
-	text_str(t, clean.n > 200 ? "..`" : "`");
-	t->failed |= clean.failed;
-	text_done(&clean);
-}
-
-static void add_markdown_row(struct text *t, const struct regress *g, const struct finding *f)
-{
-	char line[256];
-
-	snprintf(line, sizeof line, "| %s | ", verdict_text(f->verdict));
-	text_str(t, line);
-	if (f->kind == FINDING_TOTAL)
-		text_str(t, "all on-CPU time");
-	else
-		add_code(t, regress_name(g, f->key));
-	snprintf(line, sizeof line, " | %s | %.2f %% | **%s** | %+.2f pp | %.2g | ",
-		 finding_kind_text(f->kind), 100 * f->base_share, show_growth(f).s, 100 * f->impact,
-		 f->p_adjusted);
-	text_str(t, line);
-	if (f->n_paths)
-		add_code(t, f->paths[0].stack);
-	if (f->related != UINT32_MAX) {
-		text_str(t, " ");
-		text_str(t, f->verdict == VERDICT_MOVED	       ? moved_how_text(f->how)
-			    : f->verdict == VERDICT_REPLACED   ? "instead of"
-			    : f->verdict == VERDICT_OUTWEIGHED ? "faster all the same"
-							       : "took or lost a part");
-		text_str(t, ": ");
-		add_code(t, regress_name(g, f->related));
-	}
-	text_str(t, " |\n");
-}
-
-/* Appends as many rows as there is room for; returns how many were left out. */
-static size_t add_markdown_table(struct text *t, const struct regress *g)
-{
-	struct text row = {0};
-	size_t i, left = 0;
-	bool any = false;
-
-	for (i = 0; i < g->findings.n; i++) {
-		const struct finding *f = &g->findings.v[i];
-
-		if (!finding_is_shown(f) ||
-		    (f->kind == FINDING_TOTAL && f->verdict == VERDICT_EXPLAINED))
-			continue;
-		if (!any)
-			text_str(t, "| | function | of | base | growth | impact | adj. p | where "
-				    "|\n|---|---|---|---|---|---|---|---|\n");
-		any = true;
-		row.n = 0;
-		add_markdown_row(&row, g, f);
-		if (t->n + row.n > MARKDOWN_MAX)
-			left++;
-		else
-			text_add(t, row.s, row.n);
-	}
-	text_done(&row);
-	return left;
-}
-
-void regress_write_markdown(const struct regress *g, FILE *out)
-{
-	const struct regress_design *d = &g->design;
-	struct text t = {0};
-	char line[512];
-	size_t i, left;
-
-	text_str(&t, regress_failed(g) ? "### Slower: " : "### Profile comparison: ");
-	report_headline(g, &t);
-	snprintf(line, sizeof line,
-		 "\n\n%zu + %zu runs, %.0f samples each, event `%s`; slower means more than %+.1f "
-		 "%% at q %.3g.\n\n",
-		 d->runs[SIDE_BASE], d->runs[SIDE_NEW], (d->samples[0] + d->samples[1]) / 2,
-		 d->event, 100 * g->opt.margin, g->opt.q);
-	text_str(&t, line);
-	for (i = 0; regress_warning(g, i); i++) {
-		text_str(&t, "Note: ");
-		add_code(&t, regress_warning(g, i));
-		text_str(&t, "\n\n");
-	}
-	if (d->only)
-		text_str(&t,
-			 "Only what an earlier comparison flagged is judged, by fresh runs.\n\n");
-	left = add_markdown_table(&t, g);
-	if (left) {
-		snprintf(line, sizeof line, "\n%zu more are in the JSON report.\n", left);
-		text_str(&t, line);
-	}
-	snprintf(line, sizeof line,
-		 "\nCertainly less than 5 %% slower: %.0f %% of the on-CPU time; less than 10 %%: "
-		 "%.0f %%; ",
-		 100 * d->certified[0], 100 * d->certified[1]);
-	text_str(&t, line);
-	report_power(g, &t);
-	text_str(&t, ".\n");
-	report_flush(&t, out);
 }
 
 static size_t count_gated(const struct regress *g)
@@ -178,19 +61,6 @@ void regress_write_junit(const struct regress *g, FILE *out)
 	report_flush(&t, out);
 }
 
-/* CI systems expect paths relative to the root of the repository, where they run commands. */
-static const char *source_file(const struct regress *g, const struct finding *f, uint32_t *line)
-{
-	const char *file = f->kind == FINDING_TOTAL ? "" : regress_file(g, f->key, line);
-	char here[PATH_MAX];
-	size_t n;
-
-	if (!getcwd(here, sizeof here))
-		return file;
-	n = strlen(here);
-	return !strncmp(file, here, n) && file[n] == '/' ? file + n + 1 : file;
-}
-
 /* Of a workflow command: '%', line ends, and in properties ',' and ':'
  * (docs.github.com/actions/reference/workflow-commands-for-github-actions). */
 static void add_escaped(struct text *t, const char *s, bool is_property)
@@ -210,7 +80,7 @@ static void add_github(struct text *t, const struct regress *g, const struct fin
 		       const char *message)
 {
 	uint32_t line = 0;
-	const char *file = source_file(g, f, &line);
+	const char *file = finding_file(g, f, &line);
 
 	text_str(t, f->verdict == VERDICT_SUSPECT ? "::warning " : "::error ");
 	if (*file) {
@@ -234,7 +104,7 @@ static void add_gitlab(struct text *t, const struct regress *g, const struct fin
 		       const char *message, bool is_first)
 {
 	uint32_t line = 0;
-	const char *file = source_file(g, f, &line);
+	const char *file = finding_file(g, f, &line);
 	const char *key = f->kind == FINDING_TOTAL ? "total" : regress_key(g, f->key);
 	char id[32];
 

@@ -28,6 +28,15 @@ static char *stack_of(const struct regress *g, size_t node)
 	return t.s;
 }
 
+/* Notes the callers at the leaf end of a path. */
+static void add_above(const struct regress *g, struct finding_path *p, size_t node)
+{
+	p->node = (uint32_t)node;
+	for (node = g->both.v[node].parent; node && p->n_above < FINDING_ABOVE;
+	     node = g->both.v[node].parent)
+		p->above[p->n_above++] = g->both.v[node].key;
+}
+
 static bool is_topmost(const struct regress *g, size_t node)
 {
 	uint32_t key = g->both.v[node].key, at = g->both.v[node].parent;
@@ -65,6 +74,7 @@ static void add_stacks(const struct regress *g, struct finding *f)
 	}
 	for (i = 0; i < n; i++) {
 		f->paths[i].stack = stack_of(g, best[i]);
+		add_above(g, &f->paths[i], best[i]);
 		f->paths[i].share = sum != 0 ? delta[i] / sum : 0;
 		if (f->paths[i].stack)
 			f->n_paths = i + 1;

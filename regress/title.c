@@ -1,0 +1,201 @@
+/* title.c - what counts, in one line: made of the rows that the reader sees below it. */
+#include "regress/report.h"
+
+#include <math.h>
+
+enum { NAME_MAX_BYTES = 80 };
+
+/* "+4.1 % CPU", if it is certain that all on-CPU time changed. */
+static bool add_total(struct text *t, const struct finding *total)
+{
+	char line[48];
+
+	if (!(total->lo > 0 || total->hi < 0))
+		return false;
+	snprintf(line, sizeof line, "%s CPU", show_growth(total).s);
+	text_str(t, line);
+	return true;
+}
+
+static void add_function(struct text *t, const struct regress *g, const struct finding *f)
+{
+	uint32_t line = 0;
+	const char *file = base_name(finding_file(g, f, &line));
+
+	report_code_span(t, regress_name(g, f->key), NAME_MAX_BYTES);
+	if (*file && strlen(file) < NAME_MAX_BYTES && !strpbrk(file, "`|<>[]*_@\\")) {
+		text_str(t, " (");
+		text_clean(t, file, strlen(file));
+		if (line) {
+			text_char(t, ':');
+			text_dec(t, line, 0);
+		}
+		text_char(t, ')');
+	} else if (*file && strlen(file) < NAME_MAX_BYTES) {
+		text_str(t, " (");
+		report_code_span(t, file, NAME_MAX_BYTES);
+		text_char(t, ')');
+	}
+	text_char(t, ' ');
+	text_str(t, f->verdict == VERDICT_GONE ? "gone" : show_growth(f).s);
+}
+
+/* The rows below the title: those shown, and what there was no room for or is folded away. */
+struct rows {
+	const struct finding *const *v;
+	size_t shown, n;
+};
+
+/* The first row shown that a predicate picks, and how many it picks of all. */
+static const struct finding *first_of(const struct rows *rows, bool (*is_meant)(enum verdict),
+				      size_t *count)
+{
+	const struct finding *f = NULL;
+	size_t i;
+
+	*count = 0;
+	for (i = 0; i < rows->n; i++)
+		if (is_meant(rows->v[i]->verdict)) {
+			f = f || i >= rows->shown ? f : rows->v[i];
+			++*count;
+		}
+	return f;
+}
+
+static bool is_suspect(enum verdict v)
+{
+	return v == VERDICT_SUSPECT;
+}
+
+static bool is_outweighed(enum verdict v)
+{
+	return v == VERDICT_OUTWEIGHED;
+}
+
+static bool is_allowed(enum verdict v)
+{
+	return v == VERDICT_ALLOWED;
+}
+
+static bool is_less(enum verdict v)
+{
+	return v == VERDICT_IMPROVED || v == VERDICT_GONE;
+}
+
+static bool is_elsewhere(enum verdict v)
+{
+	return v == VERDICT_MOVED || v == VERDICT_REPLACED;
+}
+
+/* What is said if nothing fails, by the first kind that there is a row of. */
+static const struct {
+	bool (*is_meant)(enum verdict);
+	const char *words;
+} quiet[] = {
+	{is_suspect, "Perhaps slower, not certain: "},
+	{is_outweighed, "Outweighed by what got faster: "},
+	{is_allowed, "Slower, as allowed: "},
+	{is_less, "Faster: "},
+	{is_elsewhere, "Only moved or replaced: "},
+};
+
+static void add_first(struct text *t, const struct regress *g, const struct finding *f,
+		      size_t count)
+{
+	char line[48];
+
+	add_function(t, g, f);
+	if (count > 1) {
+		snprintf(line, sizeof line, ", and %zu more", count - 1);
+		text_str(t, line);
+	}
+}
+
+static void add_failed(struct text *t, const struct regress *g, const struct finding *f,
+		       size_t count)
+{
+	const struct finding *total = &g->findings.v[0];
+
+	text_str(t, f && f->verdict == VERDICT_OVER_BUDGET ? "Over budget: " : "Slower: ");
+	if (!f) {
+		add_total(t, total);
+		text_str(t, ", of no single function");
+		return;
+	}
+	if (total->hi < 0) {
+		add_first(t, g, f, count);
+		text_str(t, ", although the whole takes ");
+		text_str(t, show_growth(total).s);
+		return;
+	}
+	if (add_total(t, total))
+		text_str(t, ": ");
+	add_first(t, g, f, count);
+}
+
+static void add_quiet(struct text *t, const struct regress *g, const struct rows *rows)
+{
+	const struct finding *total = &g->findings.v[0], *f;
+	bool is_faster = total->verdict == VERDICT_IMPROVED;
+	size_t i, count;
+
+	if (total->verdict == VERDICT_APART) {
+		add_total(t, total);
+		text_str(t, ", which the machine may explain: the sides were not recorded in turn");
+		return;
+	}
+	for (i = 0; i < sizeof quiet / sizeof *quiet; i++) {
+		f = first_of(rows, quiet[i].is_meant, &count);
+		/* The whole counts more than a part of it. */
+		if (!f || (is_faster && quiet[i].is_meant != is_less))
+			continue;
+		text_str(t, quiet[i].words);
+		if (quiet[i].is_meant == is_less && total->hi < 0 && add_total(t, total))
+			text_str(t, ": ");
+		add_first(t, g, f, count);
+		return;
+	}
+	if (total->verdict == VERDICT_SUSPECT)
+		text_str(t, "Perhaps slower, not certain: ");
+	else if (is_faster)
+		text_str(t, "Faster: ");
+	if (total->verdict == VERDICT_SUSPECT || is_faster) {
+		text_str(t, show_growth(total).s);
+		text_str(t, " CPU, of no single function");
+	} else if (g->design.is_same_code) {
+		text_str(t, "No change found: the program is the same");
+	} else {
+		text_str(t, "No change found");
+	}
+}
+
+void report_title(const struct regress *g, const struct finding *const *v, size_t shown, size_t n,
+		  struct text *t)
+{
+	const struct regress_design *d = &g->design;
+	const struct rows rows = {v, shown, n};
+	const struct finding *f;
+	char line[96];
+	size_t count;
+
+	if (d->only) {
+		snprintf(line, sizeof line,
+			 "%s of %zu: ", regress_failed(g) ? "Confirmed" : "Not confirmed", d->only);
+		text_str(t, line);
+	}
+	f = first_of(&rows, verdict_is_gated, &count);
+	if (regress_failed(g))
+		add_failed(t, g, f, count);
+	else
+		add_quiet(t, g, &rows);
+	if (regress_failed(g))
+		return;
+	if (d->is_few_runs)
+		text_str(t, " (fewer than 4 runs a side: nothing can fail)");
+	else if (!d->can_detect) {
+		snprintf(line, sizeof line,
+			 " (too few samples to see %+.3g %% of a function of %.3g %%)",
+			 100 * g->opt.detect_growth, 100 * g->opt.detect_share);
+		text_str(t, line);
+	}
+}
