@@ -2,6 +2,7 @@
 # bare.sh [RELEASE..] - `make demo` and `make check` of a fresh clone of HEAD on machines with nothing installed:
 # chroots that debootstrap makes (minbase + git make ca-certificates). In bookworm also as a user with sudo.
 #	CHECK="tests/base"	less than all tests
+#	ROOT_CHECK="tests/base"	the same for root alone
 #	BARE_LOGS=DIR		where what the steps print is kept
 #	SHARED=DIR		recordings to be seen as ../shared
 # Bootstraps and packages are kept in ${XDG_CACHE_HOME:-~/.cache}/unspool-bare. Mounts are in a namespace of their own
@@ -112,7 +113,7 @@ for release in "$@"; do
 	fi
 	inside apt-get update -q >/dev/null 2>&1
 	step "$release" root "make demo"
-	step "$release" root "make check T='${CHECK:-}'"
+	step "$release" root "make check T='${ROOT_CHECK-${CHECK:-}}'"
 	if [ "$release" = bookworm ]; then
 		inside env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends build-essential debhelper lintian >/dev/null 2>&1
 		step "$release" root "make deb && lintian --fail-on error build/dist/*.changes && dpkg -i build/dist/unspool_*.deb && (cd / && capture --version && resolve --help >/dev/null && regress --version && man -w resolve) && dpkg -r unspool && ! command -v capture"
