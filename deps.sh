@@ -34,6 +34,7 @@ table() {
 		test command eu-addr2line		elfutils		=	=	elfutils
 		test command llvm-symbolizer		llvm			=	=	llvm
 		test command openssl			openssl			=	=	openssl
+		test command cmark-gfm			cmark-gfm		=	=	cmark-gfm
 		test command qemu-aarch64		qemu-user		=	=	qemu-user
 		test command gdb-multiarch		gdb-multiarch		=	=	gdb
 		test command aarch64-linux-gnu-gcc	gcc-aarch64-linux-gnu	=	=	gcc-aarch64-linux-gnu

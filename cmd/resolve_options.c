@@ -213,18 +213,22 @@ static const struct option_row options[] = {
 	 CALLS(set_fields), .part = OUTPUT_FIELDS},
 	{0, "ns", NULL, NULL, "times to the nanosecond", SETS_FLAG(output.nanoseconds),
 	 .part = OUTPUT_NANOSECONDS},
-	{'n', "rows", NULL, "N", "at most N functions (default: all; on a terminal as many as fit)",
-	 SETS_NUMBER(output.top.rows, UINT_MAX - 1), .part = OUTPUT_TABLE},
+	{'n', "rows", NULL, "N", "at most N rows (default: all; on a terminal as many as fit)",
+	 SETS_NUMBER(output.top.rows, UINT_MAX - 1), .part = OUTPUT_ROWS},
 	{0, "percent-limit", NULL, "P", "only functions with at least P percent",
-	 SETS_REAL(output.top.limit, 100, 1, "percentage"), .part = OUTPUT_TABLE},
+	 SETS_REAL(output.top.limit, 100, 1, "percentage"), .part = OUTPUT_ROWS},
 	{0, "no-children", NULL, NULL, "sort by the cost of functions without their callees",
-	 SETS_FLAG(output.top.no_children), .part = OUTPUT_TABLE},
+	 SETS_FLAG(output.top.no_children), .part = OUTPUT_ROWS},
 	{0, "children", NULL, NULL, NULL,
 	 CLEARS_FLAG(output.top.no_children)}, /* the default, accepted */
 	{0, "sort", NULL, "KEYS", "rows by comm,dso,symbol (the default) or some of these",
 	 CALLS(set_sort), .part = OUTPUT_TABLE},
 	{0, "callers", NULL, NULL, "below each function its main callers",
 	 SETS_FLAG(output.top.callers), .part = OUTPUT_TABLE},
+	{0, "source-dir", NULL, "DIR", "look for source files here first",
+	 SETS_TEXT(output.source_dir), .part = OUTPUT_SOURCE},
+	{0, "full-source-path", NULL, NULL, "source files with their folders",
+	 SETS_FLAG(output.full_paths), .part = OUTPUT_SOURCE},
 	{0, "title", NULL, "TEXT", "instead of the recorded command",
 	 SETS_TEXT(output.picture.title), .part = OUTPUT_TITLE},
 	{0, "subtitle", NULL, "TEXT", "instead of event, samples and machine",
@@ -430,6 +434,8 @@ static int check_places(const struct resolve *r, struct err *err)
 	for (i = 0; i < r->debug_dirs.n; i++)
 		if (check_dir(r->debug_dirs.v[i], err))
 			return -ERR_USAGE;
+	if (r->output.source_dir && check_dir(r->output.source_dir, err))
+		return -ERR_USAGE;
 	return r->load.modules.symfs ? check_dir(r->load.modules.symfs, err) : 0;
 }
 
@@ -607,6 +613,7 @@ static int finish_options(struct resolve *r, struct err *err)
 		r->output.source = base_name(r->inputs.v[0]);
 	if (!r->output_path)
 		suit_terminal(r);
+	r->output.source_root = r->load.modules.symfs;
 	r->load.keep |= r->format->keep;
 	if (r->output.style.with_pid)
 		r->load.keep |= PROFILE_KEEP_PIDS;

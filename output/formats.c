@@ -14,7 +14,9 @@
 	X(top)        \
 	X(speedscope) \
 	X(jsonl)      \
-	X(stacks)
+	X(stacks)     \
+	X(lines)      \
+	X(md)
 
 #define X(name) extern const struct output_format format_##name;
 FORMATS(X)

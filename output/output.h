@@ -129,8 +129,11 @@ struct output_options {
 	const char *event;
 	struct picture_options picture;
 	struct top_options top;
-	bool unpacked; /* pprof: without gzip */
-	uint64_t lost; /* samples that the recorder lost, for formats that write it */
+	bool unpacked;		/* pprof: without gzip */
+	const char *source_dir; /* where source files are looked for first; NULL: none */
+	const char *source_root; /* instead of /; NULL: / */
+	bool full_paths;	/* of source files; else their base names */
+	uint64_t lost;		/* samples that the recorder lost, for formats that write it */
 	/* Name of the input, for titles if the command is unknown; NULL: none. */
 	const char *source;
 	const char *generator; /* "unspool VERSION", for formats that name their writer */
@@ -152,11 +155,13 @@ enum output_part {
 	OUTPUT_COLLAPSE = 1 << 9,
 	OUTPUT_FIELDS = 1 << 10, /* fields */
 	OUTPUT_NANOSECONDS = 1 << 11,
-	OUTPUT_TABLE = 1 << 12,	  /* top */
+	OUTPUT_TABLE = 1 << 12,	  /* the rest of top */
 	OUTPUT_SIDES = 1 << 13,	  /* diff: two sides of a difference */
 	OUTPUT_TITLE = 1 << 14,	  /* picture.title */
 	OUTPUT_PICTURE = 1 << 15, /* the rest of picture */
 	OUTPUT_REVERSE = 1 << 16, /* picture.reverse */
+	OUTPUT_ROWS = 1 << 24,	  /* top.rows, .limit, .no_children */
+	OUTPUT_SOURCE = 1 << 25,  /* source_dir, full_paths */
 };
 /* Named stacks have all of these. */
 #define OUTPUT_NAMED_STACKS                                                                     \

@@ -398,6 +398,7 @@ struct tree_symbols {
 	VEC(uint32_t) roots; /* by sample: symbol of the first level */
 	VEC(uint32_t)
 	tops; /* by event: symbol of the level above `roots`; empty: there is no such level */
+	VEC(uint8_t) omit; /* by sample: whether it is left out; empty: none is */
 };
 
 /* Fills an empty (zeroed) tree with all samples of some events. Returns 0 or -ERR_NOMEM. */
@@ -421,6 +422,25 @@ int tree_reshape(struct tree *t, const struct tree_shape *shape, size_t n_seen, 
 /* Fills an empty (zeroed) tree with the reversed stacks (leaf first) of another. Returns 0 or
  * -ERR_NOMEM. */
 int tree_reverse(struct tree *t, const struct tree *from, struct err *err);
+
+/* What is summed up: numbers of samples (of a difference: the base), periods (the new side), or
+ * periods where there are some. */
+enum tree_weigh { TREE_BY_WEIGHT, TREE_BY_COUNT, TREE_BY_PERIOD };
+
+/* Of the samples that end at a node. */
+uint64_t tree_weight(const struct tree_node *n, enum tree_weigh by);
+
+struct tree_sums {
+	uint64_t *node;	 /* by node: with all below it; of node 0: all */
+	uint64_t *own;	 /* by symbol: of stacks that end there */
+	uint64_t *total; /* by symbol: with callees; a recursion counts once */
+};
+
+/* Fills a zeroed *s. Symbols are < n_symbols. Returns 0 or -ERR_NOMEM. Release it with
+ * tree_sums_done() in both cases. */
+int tree_sums(struct tree_sums *s, const struct tree *t, size_t n_symbols, enum tree_weigh by,
+	      struct err *err);
+void tree_sums_done(struct tree_sums *s);
 
 /* The children of each node in an order that the caller defines. */
 struct tree_order {
@@ -485,6 +505,27 @@ struct frame_names {
 int frame_names(struct frame_names *f, const struct profile *p, const struct stack_style *style,
 		struct err *err);
 void frame_names_done(struct frame_names *f);
+
+/* Functions as tables show them: a name, and the file (by its short name) that the code is in. The
+ * ids are those of a tree without levels above the stacks; the caller may set `symbols.roots`. */
+struct function_symbol {
+	uint32_t name;	  /* id in frames.names */
+	uint32_t mapping; /* one of them */
+	uint32_t line;	  /* of one of its addresses; as in struct frame_name */
+	enum name_kind kind;
+};
+
+struct function_symbols {
+	struct frame_names frames;
+	VEC(struct function_symbol) v;
+	struct tree_symbols symbols;
+};
+
+/* Fills a zeroed *f. Returns 0 or -ERR_NOMEM. Release it with function_symbols_done() in both
+ * cases. */
+int function_symbols(struct function_symbols *f, const struct profile *p,
+		     const struct stack_style *style, struct err *err);
+void function_symbols_done(struct function_symbols *f);
 
 /* Stacks of the names that flame graphs show, root first: the command name, then functions. */
 struct named_stacks {

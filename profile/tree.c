@@ -81,7 +81,7 @@ int tree_fill(struct tree *t, const struct profile *p, const bool *has_event,
 		const struct profile_sample *s = &p->samples.v[i];
 		uint32_t at = 0;
 
-		if (!has_event[s->event])
+		if (!has_event[s->event] || (symbols->omit.n && symbols->omit.v[i]))
 			continue;
 		if (symbols->tops.n)
 			at = child(t, 0, symbols->tops.v[s->event]);
@@ -210,6 +210,7 @@ void tree_symbols_done(struct tree_symbols *s)
 	vec_done(&s->ids);
 	vec_done(&s->roots);
 	vec_done(&s->tops);
+	vec_done(&s->omit);
 }
 
 int order_by_key(uint32_t *ids, size_t n, const uint32_t *key, size_t n_keys, struct err *err)

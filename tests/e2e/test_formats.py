@@ -30,6 +30,8 @@ CONSUMERS = {
     "top": ("tests/output/test_recording.py", "report"),
     "speedscope": ("tests/output/test_json_formats.py", "speedscope"),
     "stacks": ("tests/capture/test_stacks.py", "eu-stack"),
+    "lines": ("tests/output/test_md_lines.py", "lines"),
+    "md": ("tests/output/test_md_lines.py", "cmark-gfm"),
     "jsonl": ("tests/output/test_json_formats.py", "jsonl"),
 }
 INPUTS = "tests/input"
