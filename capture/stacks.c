@@ -380,6 +380,7 @@ static int rounds(struct stacks *s, struct err *err)
 			break;
 		if (next > now)
 			poll(NULL, 0, (int)((next - now) / 1000000));
+		thread_state_release(&s->thread);
 		if (!*s->stop)
 			n = take_all(s, err);
 	}
@@ -398,6 +399,10 @@ static void note_trouble(struct stacks *s)
 			"%zu threads could not be read, of process %d for one: %s; run capture "
 			"as root, and not while a debugger or strace is attached",
 			s->n_refused, (int)s->refused_pid, strerror(s->refused_errno));
+	else if (!s->result->samples && s->processes.tids.n)
+		capture_note(s->result,
+			     "process %d has ended, and waits for its parent to notice (a zombie)",
+			     (int)s->processes.tids.v[0]);
 }
 
 static void release(struct stacks *s)

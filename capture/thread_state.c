@@ -6,18 +6,25 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/perf_event.h>
+#include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "capture/thread_state.h"
 #include "capture/sysfile.h"
 
 #define STACK_TEXT_MAX 8192
+#define KERNEL_THREAD  0x00200000 /* PF_KTHREAD of include/linux/sched.h */
+/* A thread that does not stop by then waits where nothing wakes it. */
+#define STOP_TRIES   40
+#define STOP_WAIT_US 500
 
 static uint64_t now_ns(void)
 {
@@ -27,10 +34,11 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-/* State and processor: fields 3 and 39, behind the name, which may have any character. */
+/* State, flags and processor: fields 3, 9 and 39, behind the name, which may have any character. */
 static bool read_stat(pid_t pid, pid_t tid, struct thread_state *t)
 {
 	char path[64], text[1024], *at;
+	unsigned flags = 0;
 
 	snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)pid, (int)tid);
 	if (sysfile_read(path, text, sizeof text) <= 0)
@@ -39,6 +47,8 @@ static bool read_stat(pid_t pid, pid_t tid, struct thread_state *t)
 	if (!at || !at[1] || !at[2])
 		return false;
 	t->state = at[2];
+	if (sscanf(at + 3, " %*d %*d %*d %*d %*d %u", &flags) == 1)
+		t->is_kernel_thread = flags & KERNEL_THREAD;
 	for (int field = 3; field < 39 && at; field++)
 		at = strchr(at + 2, ' ') ? strchr(at + 2, ' ') - 1 : NULL;
 	if (!at || sscanf(at + 1, "%d", &t->cpu) != 1)
@@ -81,6 +91,12 @@ static void take_regs(struct thread_state *t, const struct user_regs_struct *r)
 	t->ip = r->rip;
 	t->sp = r->rsp;
 }
+
+static void set_place(struct user_regs_struct *r, uint64_t ip, uint64_t sp)
+{
+	r->rip = ip;
+	r->rsp = sp;
+}
 #elif defined(__aarch64__)
 static void take_regs(struct thread_state *t, const struct user_regs_struct *r)
 {
@@ -91,11 +107,24 @@ static void take_regs(struct thread_state *t, const struct user_regs_struct *r)
 	t->ip = r->pc;
 	t->sp = r->sp;
 }
+
+static void set_place(struct user_regs_struct *r, uint64_t ip, uint64_t sp)
+{
+	r->pc = ip;
+	r->sp = sp;
+}
 #else
 static void take_regs(struct thread_state *t, const struct user_regs_struct *r)
 {
 	(void)r;
 	t->n_regs = 0;
+}
+
+static void set_place(struct user_regs_struct *r, uint64_t ip, uint64_t sp)
+{
+	(void)r;
+	(void)ip;
+	(void)sp;
 }
 #endif
 
@@ -137,29 +166,124 @@ static void copy_user_part(pid_t tid, struct thread_state *t)
 	copy_stack(tid, t);
 }
 
-int thread_state_read(pid_t pid, pid_t tid, struct thread_state *t)
+/* Of a thread that cannot be halted, because it waits in the kernel for what no signal ends, as the
+ * parent of a vfork: where it entered the kernel (proc(5), /proc/PID/syscall: at the end the stack
+ * pointer and the program counter). The other registers are not known. */
+static void copy_waiting(pid_t pid, pid_t tid, struct thread_state *t)
 {
-	uint8_t *stack = t->stack;
-	const size_t room = t->room;
-	uint64_t begin;
+	struct user_regs_struct regs = {0};
+	char path[64], text[256], *pc, *sp;
+
+	snprintf(path, sizeof path, "/proc/%d/task/%d/syscall", (int)pid, (int)tid);
+	if (sysfile_read(path, text, sizeof text) <= 0)
+		return;
+	pc = strrchr(text, ' ');
+	if (!pc || pc == text)
+		return;
+	*pc++ = 0;
+	sp = strrchr(text, ' ');
+	if (!sp)
+		return;
+	set_place(&regs, strtoull(pc, NULL, 16), strtoull(sp, NULL, 16));
+	take_regs(t, &regs);
+	if (!t->n_regs || !t->sp)
+		return;
+	t->abi = PERF_SAMPLE_REGS_ABI_64;
+	copy_stack(tid, t);
+}
+
+/* ---- halting -------------------------------------------------------------------------------- */
+
+static void let_go(pid_t tid, int status)
+{
+	/* A signal that came meanwhile goes on to the thread. */
+	ptrace(PTRACE_DETACH, tid, NULL, (void *)(uintptr_t)(status >> 16 ? 0 : WSTOPSIG(status)));
+}
+
+void thread_state_release(struct thread_state *t)
+{
 	int status;
 
+	for (size_t i = 0; i < t->n_late;) {
+		pid_t rc = waitpid(t->late[i], &status, __WALL | WNOHANG);
+
+		if (rc == t->late[i] && WIFSTOPPED(status))
+			let_go(t->late[i], status);
+		if (rc)
+			t->late[i] = t->late[--t->n_late];
+		else
+			i++;
+	}
+}
+
+static bool is_late(const struct thread_state *t, pid_t tid)
+{
+	for (size_t i = 0; i < t->n_late; i++)
+		if (t->late[i] == tid)
+			return true;
+	return false;
+}
+
+/* Returns 1 when the thread stands still, 0 if it has ended or has not stopped, or -errno. */
+static int halt(pid_t tid, struct thread_state *t, int *status)
+{
+	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL))
+		return errno == ESRCH ? 0 : -errno;
+	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL))
+		return errno == ESRCH ? 0 : -errno;
+	for (int i = 0; i < STOP_TRIES; i++) {
+		pid_t rc = waitpid(tid, status, __WALL | WNOHANG);
+
+		if (rc == tid)
+			return WIFSTOPPED(*status);
+		if (rc < 0)
+			return 0;
+		if (i < STOP_TRIES / 2)
+			sched_yield();
+		else
+			usleep(STOP_WAIT_US);
+	}
+	t->late[t->n_late++] = tid;
+	return 0;
+}
+
+/* Sleeps that no signal ends: PTRACE_INTERRUPT would take effect only after them. */
+static bool cannot_stop(const struct thread_state *t, pid_t tid)
+{
+	return t->state == 'D' || t->n_late == THREAD_LATE_MAX || is_late(t, tid);
+}
+
+int thread_state_read(pid_t pid, pid_t tid, struct thread_state *t)
+{
+	const struct thread_state kept = *t;
+	int status, rc;
+
 	memset(t, 0, sizeof *t);
-	t->stack = stack;
-	t->room = room;
+	t->stack = kept.stack;
+	t->room = kept.room;
+	t->n_late = kept.n_late;
+	memcpy(t->late, kept.late, sizeof t->late);
+	thread_state_release(t);
 	if (!read_stat(pid, tid, t) || t->state == 'Z' || t->state == 'X')
 		return 0;
 	read_kernel_part(pid, tid, t);
-	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL))
-		return errno == ESRCH ? 0 : -errno;
-	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) || waitpid(tid, &status, __WALL) != tid)
-		return errno == ESRCH ? 0 : -errno;
-	if (!WIFSTOPPED(status))
-		return 0;
-	t->time_ns = begin = now_ns();
+	t->time_ns = now_ns();
+	if (t->is_kernel_thread)
+		return t->n_kernel > 0;
+	if (cannot_stop(t, tid)) {
+		copy_waiting(pid, tid, t);
+		return 1;
+	}
+	rc = halt(tid, t, &status);
+	if (rc <= 0 && !is_late(t, tid))
+		return rc;
+	t->time_ns = now_ns();
+	if (rc <= 0) {
+		copy_waiting(pid, tid, t);
+		return 1;
+	}
 	copy_user_part(tid, t);
-	/* A signal that came meanwhile goes on to the thread. */
-	ptrace(PTRACE_DETACH, tid, NULL, (void *)(uintptr_t)(status >> 16 ? 0 : WSTOPSIG(status)));
-	t->halted_ns = now_ns() - begin;
+	let_go(tid, status);
+	t->halted_ns = now_ns() - t->time_ns;
 	return 1;
 }

@@ -9,7 +9,7 @@
 
 #include "capture/kernel_names.h"
 
-enum { THREAD_REGS_MAX = 64, KERNEL_FRAMES_MAX = 64 };
+enum { THREAD_REGS_MAX = 64, KERNEL_FRAMES_MAX = 64, THREAD_LATE_MAX = 64 };
 
 /* A frame as /proc/PID/task/TID/stack prints it, which hides the address. */
 struct kernel_frame {
@@ -31,12 +31,20 @@ struct thread_state {
 	bool stack_full;			       /* there was more */
 	struct kernel_frame kernel[KERNEL_FRAMES_MAX]; /* leaf first */
 	size_t n_kernel;
+	bool is_kernel_thread;
+	/* Threads that were asked to stop and have not yet; kept from one call to the next. */
+	pid_t late[THREAD_LATE_MAX];
+	size_t n_late;
 };
 
 /* Halts a thread for the moment in which its registers and stack are copied (ptrace(2),
  * PTRACE_SEIZE and PTRACE_INTERRUPT: no signal is sent), and reads what it does in the kernel
- * before that. Returns 1; 0 if it has ended; or a negative errno: EPERM if it may not be traced, or
+ * before that. Of a thread that cannot be halted, because it waits for what no signal ends, only the
+ * place where it entered the kernel and the stack are read. *t is zeroed before the first call but
+ * for its room. Returns 1; 0 if it has ended; or a negative errno: EPERM if it may not be traced, or
  * is traced by another program. */
 int thread_state_read(pid_t pid, pid_t tid, struct thread_state *t);
+/* Lets threads go that have stopped late. To be called while time passes between two calls. */
+void thread_state_release(struct thread_state *t);
 
 #endif

@@ -135,6 +135,24 @@ tap.check(not noted or not root, "no thread is halted for more than a millisecon
 p.kill()
 p.wait()
 
+# ---- threads that cannot be halted ----------------------------------------------------------------
+with open("vfork.c", "w") as f:
+    f.write("#include <sys/prctl.h>\n#include <unistd.h>\n"
+            "int main(void) { char c; prctl(PR_SET_PDEATHSIG, 9); if (!vfork()) { (void)!read(0, &c, 1); _exit(0); } return 7; }\n")
+run(["gcc", "-O1", "-g", "vfork.c", "-o", "vfork"])
+p = subprocess.Popen(["./vfork"], stdin=subprocess.PIPE)
+until(lambda: "State:\tD" in open(f"/proc/{p.pid}/status").read(), "the vfork")
+q = run([CAPTURE, "--stacks", "-p", str(p.pid), "-o", "vfork.data"], check=False, timeout=60)
+text = run([RESOLVE, "-f", "stacks", "vfork.data"]).stdout
+tap.check("samples of stacks" in q.stderr and "vfork" in text.split("\n", 1)[1], "the parent of a vfork, which nothing halts", q.stderr, text)
+p.stdin.close()
+tap.check(p.wait() == 7, "and it goes on")
+p = subprocess.Popen(["true"], stdin=subprocess.DEVNULL)
+until(lambda: "State:\tZ" in open(f"/proc/{p.pid}/status").read(), "the end of true")
+q = run([CAPTURE, "--stacks", "-p", str(p.pid), "-o", "zombie.data"], check=False, timeout=60)
+tap.check("has ended" in q.stderr, "a zombie: a line says so", q.stderr)
+p.wait()
+
 # ---- refusals -------------------------------------------------------------------------------------
 for words, wanted in ((["--stacks", "--", "true"], "-p PID, or -a"), (["--stacks", "-p", str(p.pid)], "no such process"),
                       (["--every", "0", "-p", "1"], "--every")):
