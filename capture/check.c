@@ -12,6 +12,7 @@
 #include "capture/attr.h"
 #include "capture/capture.h"
 #include "capture/event.h"
+#include "capture/session.h"
 #include "capture/sysfile.h"
 
 struct report {
@@ -68,15 +69,18 @@ static bool try_event(const struct report *r, const char *title, const char *nam
 	return true;
 }
 
-static void check_events(const struct report *r)
+/* Returns whether own programs can be recorded at all. */
+static bool check_events(const struct report *r)
 {
-	try_event(r, "own programs, user space", "cpu-clock:u", 0, CALL_GRAPH_NONE);
+	bool own = try_event(r, "own programs, user space", "cpu-clock:u", 0, CALL_GRAPH_NONE);
+
 	try_event(r, "own programs, with the kernel's part", "cpu-clock", 0, CALL_GRAPH_NONE);
 	try_event(r, "all processes (-a, --cgroup)", "cpu-clock", -1, CALL_GRAPH_NONE);
 	try_event(r, "registers and stack copies (--call-graph dwarf)", "cpu-clock:u", 0,
 		  CALL_GRAPH_DWARF);
 	try_event(r, "the CPU's own counters (cycles, instructions ...)", "cycles:u", 0,
 		  CALL_GRAPH_NONE);
+	return own;
 }
 
 static void check_features(const struct report *r)
@@ -100,19 +104,43 @@ static void check_features(const struct report *r)
 		line(r, features >> i & 1, "%s (since Linux %s)", texts[i], rows[i].since);
 }
 
-/* Documentation/admin-guide/sysctl/kernel.rst; levels from 3 on are patches of distributions. */
-static const char *paranoid_text(const struct perf_rights *r)
+/* Documentation/admin-guide/sysctl/kernel.rst; levels from 3 on are patches of
+ * distributions, and mean 2 to other kernels. */
+static const char *paranoid_text(const struct perf_rights *r, bool own_allowed)
 {
 	if (r->may_perf)
 		return "no limit for this user, who has CAP_PERFMON";
+	if (r->paranoid > 2 && !own_allowed)
+		return "nothing is allowed to this user; 2 allows user space of own programs";
 	if (r->paranoid > 2)
-		return "nothing is allowed to this user";
+		return "this kernel takes it for 2: only user space of own programs";
 	if (r->paranoid == 2)
 		return "only user space of own programs; 1 adds the kernel's part, 0 all processes";
 	return r->paranoid == 1 ? "only own programs; 0 adds all processes" : "no limit";
 }
 
-static void check_limits(const struct report *r)
+/* The kernel counts what all recordings of a user lock (perf_event_open(2), mlock_kb). */
+static void check_ring_memory(const struct report *r, const struct perf_rights *rights, long n_cpus)
+{
+	long have_kb = rights->mlock_kb * n_cpus + rights->memlock_kb;
+	long full_kb = (long)session_locked_kb(SESSION_RING_KB) * n_cpus;
+
+	if (rights->may_lock || rights->memlock_kb < 0)
+		line(r, true, "memory for rings: not limited for this user (%s)",
+		     rights->may_lock ? "CAP_IPC_LOCK" : "ulimit -l");
+	else if (have_kb >= full_kb)
+		line(r, true,
+		     "memory for rings: %ld KiB (kernel.perf_event_mlock_kb %ld x %ld CPUs + "
+		     "ulimit -l %ld); full rings take %ld",
+		     have_kb, rights->mlock_kb, n_cpus, rights->memlock_kb, full_kb);
+	else
+		line(r, false,
+		     "memory for rings: %ld KiB, full rings take %ld; with less, high rates lose "
+		     "samples: sudo sysctl kernel.perf_event_mlock_kb=%zu",
+		     have_kb, full_kb, session_locked_kb(SESSION_RING_KB));
+}
+
+static void check_limits(const struct report *r, bool own_allowed)
 {
 	long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	struct perf_rights rights;
@@ -120,18 +148,8 @@ static void check_limits(const struct report *r)
 
 	perf_rights_read(&rights);
 	line(r, rights.may_perf || rights.paranoid < 2, "kernel.perf_event_paranoid is %d: %s",
-	     rights.paranoid, paranoid_text(&rights));
-	if (rights.may_lock)
-		line(r, true, "memory for rings: not limited for this user (CAP_IPC_LOCK)");
-	else
-		line(r,
-		     rights.memlock_kb < 0 ||
-			     rights.mlock_kb * n_cpus + rights.memlock_kb >= 4608 * n_cpus,
-		     "memory for rings: %ld KiB (kernel.perf_event_mlock_kb %ld x %ld CPUs + "
-		     "ulimit -l "
-		     "%ld); full rings take %ld",
-		     rights.mlock_kb * n_cpus + rights.memlock_kb, rights.mlock_kb, n_cpus,
-		     rights.memlock_kb, 4608 * n_cpus);
+	     rights.paranoid, paranoid_text(&rights, own_allowed));
+	check_ring_memory(r, &rights, n_cpus);
 	if (!getrlimit(RLIMIT_NOFILE, &rl))
 		line(r, rl.rlim_max / (rlim_t)(2 * n_cpus) >= 256,
 		     "file descriptors: %llu, enough to attach to %llu threads (ulimit -Hn)",
@@ -173,6 +191,7 @@ void capture_check(void (*say)(void *arg, const char *line), void *arg)
 {
 	struct report r = {say, arg};
 	struct utsname u;
+	bool own_allowed;
 
 	if (!uname(&u))
 		line(&r, true, "Linux %s on %s", u.release, u.machine);
@@ -180,8 +199,8 @@ void capture_check(void (*say)(void *arg, const char *line), void *arg)
 		line(&r, false,
 		     "/proc is not mounted: the kernel's limits and symbols below are not known, "
 		     "running processes are not seen; mount -t proc proc /proc");
-	check_events(&r);
-	check_limits(&r);
+	own_allowed = check_events(&r);
+	check_limits(&r, own_allowed);
 	check_priority(&r);
 	check_names(&r);
 	check_features(&r);

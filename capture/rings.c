@@ -9,14 +9,16 @@
 #include "reader/format.h"
 
 #define RING_BYTES_MIN	 ((size_t)128 << 10) /* room for two records of the maximum size */
-#define RING_BYTES_AUTO	 ((size_t)4 << 20)
+#define RING_BYTES_AUTO	 ((size_t)SESSION_RING_KB << 10)
 #define RING_BYTES_MAX	 ((size_t)64 << 20)
 #define NEEDED_BYTES_MAX ((size_t)32 << 20)
 /* Limit on the sum of all rings, unless more is needed. */
 #define RINGS_BYTES_MAX	  ((size_t)256 << 20)
 #define SIDE_BYTES_NEEDED ((size_t)512 << 10)
 #define SIDE_BYTES_WANTED ((size_t)2 << 20)
-#define SIDES_BYTES_MAX	  ((size_t)64 << 20)
+/* Records about processes are small: the room of samples is taken last. */
+#define SIDE_BYTES_MIN	((size_t)SESSION_SIDE_KB << 10)
+#define SIDES_BYTES_MAX ((size_t)64 << 20)
 
 /* The reader runs before all others of its CPU, if it may, and is away all the same while the
  * hypervisor gives that CPU to another machine: 180 ms were seen. A ring wakes its reader when half
@@ -156,14 +158,19 @@ static int map_both(struct session *s)
 	return rc ? rc : map_set(&s->sets[RING_SAMPLES], s->ring_bytes);
 }
 
-/* Uses less memory: first halves what is more than needed, then the rings of samples while these
- * are larger. Returns false if both are small already. */
+size_t session_locked_kb(size_t ring_kb)
+{
+	return ring_kb + SESSION_SIDE_KB + 2 * (size_t)sysconf(_SC_PAGESIZE) / 1024;
+}
+
+/* Uses less memory: first halves what is more than needed, then the rings of other records, then
+ * those of samples. Returns false if both are small already. */
 static bool halve_rings(struct session *s, size_t needed)
 {
 	size_t *bytes = &s->ring_bytes;
 
 	if (s->ring_bytes <= needed &&
-	    (s->side_bytes > SIDE_BYTES_NEEDED || s->side_bytes > s->ring_bytes))
+	    (s->side_bytes > SIDE_BYTES_MIN || s->side_bytes > s->ring_bytes))
 		bytes = &s->side_bytes;
 	if (*bytes / 2 < RING_BYTES_MIN)
 		return false;
@@ -194,10 +201,11 @@ int session_map_rings(struct session *s, struct err *err)
 						      count_rings(side), s->side_bytes});
 	}
 	if (s->ring_bytes < needed)
-		capture_note(s->result,
-			     "rings have %zu KiB instead of %zu: more may not be locked "
-			     "(kernel.perf_event_mlock_kb, ulimit -l)",
-			     s->ring_bytes / 1024, needed / 1024);
+		capture_note(
+			s->result,
+			"rings have %zu KiB instead of %zu: this user may lock no more memory; "
+			"sudo sysctl kernel.perf_event_mlock_kb=%zu allows it",
+			s->ring_bytes / 1024, needed / 1024, session_locked_kb(needed / 1024));
 	if (s->ring_bytes < record_bytes(s))
 		capture_note(
 			s->result,

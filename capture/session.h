@@ -33,6 +33,9 @@ struct counter {
 	uint64_t id;
 };
 
+/* Sizes of a CPU's rings, in KiB: of samples unless more is needed, and the least for others. */
+enum { SESSION_RING_KB = 4096, SESSION_SIDE_KB = 256 };
+
 struct cpu_ring {
 	struct ring ring; /* not mapped when the CPU has no counter */
 	/* The counter whose fd is polled; SIZE_MAX: the threads of all counters have ended. */
@@ -98,6 +101,10 @@ int session_open_counter(struct session *s, const struct counter *c, pid_t pid, 
 /* Maps the rings, and directs the output of all counters to them. */
 int session_map_rings(struct session *s, struct err *err);
 void session_unmap_rings(struct session *s);
+
+/* What the rings of a CPU lock, in KiB, if those of samples have `ring_kb`: with the small ring for
+ * other records and the page before each. */
+size_t session_locked_kb(size_t ring_kb);
 
 /* Adds a line for the user about the recording; ignored when notes[] is full. */
 void capture_note(struct capture_result *r, const char *fmt, ...)
