@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 /* The largest copy of a stack that fits into a record (perf_event_open(2)). */
 enum { STACK_COPY_MAX = 65528 };
 
@@ -167,52 +169,82 @@ static bool hint_roots(const struct loaded *p, const struct hint_to *to)
 	return true;
 }
 
-/* Samples whose stack goes through code without a name, by the mapping of the innermost such frame.
- */
-static uint64_t *count_nameless(const struct profile *p, uint64_t *total)
+/* A module with code without names, what it lacks, and what helps: static texts. */
+struct nameless {
+	const struct dso *dso;
+	double percent;
+	const char *lacks, *help;
+};
+
+static int by_percent(const void *a, const void *b)
 {
-	uint64_t *n = calloc(p->mappings.n + 1, sizeof *n);
-	uint32_t *innermost = calloc(p->nodes.n, sizeof *innermost);
-	size_t i;
+	const struct nameless *x = a, *y = b;
 
-	/* A parent's id is smaller than its children's. Mapping 0 has all code in no mapping. */
-	for (i = 1; innermost && i < p->nodes.n; i++) {
-		const struct profile_node *node = &p->nodes.v[i];
-		const struct profile_location *l = &p->locations.v[node->location];
+	return x->percent < y->percent ? 1 : x->percent > y->percent ? -1 : 0;
+}
 
-		innermost[i] = l->n_lines ? innermost[node->parent] : l->mapping;
+/* The modules through whose nameless code many stacks go, in the shares that page and --stats=json
+ * show. The caller frees the result. */
+static struct nameless *find_nameless(const struct loaded *p, size_t *ret_n)
+{
+	const size_t n = perf_file_dso_count(p->file);
+	struct quality *parts = quality_by_dso(p), whole;
+	struct nameless *found = calloc(n + 1, sizeof *found);
+	struct err err;
+	const bool measured = found && parts && !quality_measure(p, &whole, &err);
+
+	*ret_n = 0;
+	for (size_t i = 0; measured && i < n; i++) {
+		const struct dso *dso = perf_file_dso(p->file, i);
+		struct nameless *f = &found[*ret_n];
+
+		f->percent = percent(parts[dso->id].parts[QUALITY_NAMELESS], whole.weight);
+		if (f->percent <= NAMELESS_PERCENT)
+			continue;
+		f->dso = dso;
+		f->lacks = report_module_lacks(p, dso, &f->help);
+		++*ret_n;
 	}
-	for (*total = i = 0; n && innermost && i < p->samples.n; i++) {
-		*total += p->samples.v[i].count;
-		n[innermost[p->samples.v[i].node]] += p->samples.v[i].count;
+	free(parts);
+	if (found)
+		qsort(found, *ret_n, sizeof *found, by_percent);
+	return found;
+}
+
+/* One line for all modules that lack the same. */
+static void hint_same_lack(struct nameless *v, size_t n, const struct hint_to *to)
+{
+	const struct nameless first = v[0];
+	char names[512];
+	size_t used = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct nameless *m = &v[i];
+
+		if (!m->dso || m->lacks != first.lacks || m->help != first.help)
+			continue;
+		if (used < sizeof names)
+			used += (size_t)snprintf(
+				names + used, sizeof names - used,
+				used ? ", %s (%.0f %%)" : "%s (%.0f %% of the stacks)",
+				m->dso->kind == DSO_FILE ? base_name(m->dso->path) : m->dso->path,
+				m->percent);
+		v[i].dso = NULL; /* said */
 	}
-	free(innermost);
-	return n;
+	hint(to, "code without names in %s%s%s%s%s", names, *first.lacks ? ": " : "", first.lacks,
+	     *first.help ? "; " : "", first.help);
 }
 
 static bool hint_names(const struct loaded *p, const struct hint_to *to)
 {
-	const struct profile *pr = p->profile;
-	uint64_t total, *nameless = count_nameless(pr, &total);
-	const char *lacks, *help;
-	bool any = false;
-	size_t i;
+	size_t n;
+	struct nameless *v = find_nameless(p, &n);
 
-	for (i = 1; nameless && i < pr->mappings.n; i++) {
-		const struct dso *dso = pr->mappings.v[i].dso;
-
-		if (!dso || nameless[i] * 100 <= total * NAMELESS_PERCENT)
-			continue;
-		any = true;
-		lacks = report_module_lacks(p, dso, &help);
-		hint(to,
-		     "%.0f %% of the stacks go through code of %s without "
-		     "names%s%s%s%s",
-		     percent(nameless[i], total), dso->path, *lacks ? ": " : "", lacks,
-		     *help ? "; " : "", help);
-	}
-	free(nameless);
-	return any;
+	for (size_t i = 0; v && i < n; i++)
+		if (v[i].dso)
+			hint_same_lack(v + i, n - i, to);
+	free(v);
+	return v && n;
 }
 
 /* Inlined functions have no name there, and are missing. */

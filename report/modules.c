@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "report/package.h"
 
 enum { TEXT_MODULES_MAX = 40 };
 
@@ -22,6 +23,7 @@ struct module_report {
 	const char *lacks_detail;
 	const char *help;
 	const char *fetch;
+	bool is_in_package; /* help is report_package_help() */
 };
 
 /* The kernel's list of symbols names all of it, and fetching a vmlinux of a gigabyte is no good
@@ -130,9 +132,7 @@ static const char *no_debug_help(const struct module *m)
 	if (by_miss[m->debug_miss])
 		return by_miss[m->debug_miss];
 	if (is_packaged(m->dso->path))
-		return "install its debug symbols (Debian: `find-dbgsym-packages FILE` of "
-		       "debian-goodies names the package; Fedora: `dnf debuginfo-install`), or "
-		       "fetch them with --debuginfod";
+		return report_package_help();
 	return "build it with -g and do not strip it, or give its debug file by --debug-dir DIR";
 }
 
@@ -192,11 +192,12 @@ static void judge(struct module_report *r, bool wants_dwarf)
 		m && wants_dwarf && r->tier != SYM_TIER_INLINE ? dwarf_trouble(m) : ERR_OK;
 	const char *refused = m ? refused_section(m, trouble) : NULL;
 
-	if (r->miss && r->miss != SYM_MISS_NO_SYMBOLS) {
-		r->help = r->miss == SYM_MISS_NO_FILE	   ? no_file_help(r->dso)
-			  : r->miss == SYM_MISS_UNREADABLE ? unreadable_help(m)
-			  : miss_help[r->miss]		   ? miss_help[r->miss]
-							   : "";
+	if (r->miss == SYM_MISS_NO_FILE) {
+		r->help = no_file_help(r->dso);
+	} else if (r->miss == SYM_MISS_UNREADABLE) {
+		r->help = unreadable_help(m);
+	} else if (r->miss && miss_help[r->miss]) {
+		r->help = miss_help[r->miss];
 	} else if (refused) {
 		r->lacks_detail = refused;
 		r->lacks = "debug information is refused: unpacked it would be more than 32 times "
@@ -211,6 +212,7 @@ static void judge(struct module_report *r, bool wants_dwarf)
 	} else if (stripped && r->tier < SYM_TIER_LINE) {
 		r->lacks = no_debug_text(r);
 		r->help = no_debug_help(m);
+		r->is_in_package = r->help == report_package_help();
 		if (m->debug_link && !r->module->debug)
 			r->lacks_detail = m->debug_link;
 	} else if (m && m->debug && m->alt_miss) {
@@ -266,8 +268,11 @@ const char *report_module_lacks(const struct loaded *p, const struct dso *dso, c
 {
 	struct module_report r = report_of(p, dso);
 
-	*help = r.help;
-	return r.lacks;
+	if (!r.is_in_package)
+		*help = r.help;
+	else
+		*help = "--debuginfod fetches them, --stats says more";
+	return r.is_in_package && !r.has_locals ? "stripped" : r.lacks;
 }
 
 /* Was there something at this place that could not be used? */
@@ -283,6 +288,7 @@ static bool is_telling(const struct module_tried *t)
 static void text_why(const struct module_report *r, bool says_help, FILE *out)
 {
 	size_t i, n = r->module && *r->help ? module_tried_count(r->module) : 0, n_places = 0;
+	char package[128];
 
 	for (i = 0; i < n; i++) {
 		struct module_tried t = module_tried(r->module, i);
@@ -296,6 +302,8 @@ static void text_why(const struct module_report *r, bool says_help, FILE *out)
 			n_places == 1 ? "" : "s");
 	if (*r->help && says_help)
 		fprintf(out, "             %s\n", r->help);
+	if (r->is_in_package && package_with_symbols(r->dso->path, package, sizeof package))
+		fprintf(out, "             package of its symbols: %s\n", package);
 }
 
 static void text_module(const struct module_report *r, double share, bool says_help, FILE *out)

@@ -10,7 +10,8 @@
 void report_modules_text(const struct loaded *p, FILE *out);
 /* The same as the member "modules" of a JSON object. */
 void report_modules_json(const struct loaded *p, const struct quality *whole, FILE *out);
-/* What a module lacks, and what would help; "" for nothing. Both are valid until symbolizer_free().
+/* What a module lacks, and what would help, in few words; "" for nothing. Both are valid until
+ * symbolizer_free().
  */
 const char *report_module_lacks(const struct loaded *p, const struct dso *dso, const char **help);
 

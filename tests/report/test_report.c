@@ -4,8 +4,10 @@
 #include <stddef.h>
 
 #include <cmocka.h>
+#include <unistd.h>
 
 #include "base/json.h"
+#include "report/package.h"
 #include "report/report.h"
 #include "tests/load/recordings.h"
 
@@ -74,8 +76,28 @@ static void hints(void **state)
 	/* No file is there, so no stack is whole, and code has no names. */
 	assert_non_null(strstr(text, "reach no root"));
 	assert_non_null(strstr(text, "without names"));
+	assert_null(strstr(strstr(text, "without names") + 1, "without names"));
 	free(text);
 	assert_true(report_hints(&in, "somebody", NULL));
+}
+
+/* Which package has a file is in the database of dpkg, where there is one. */
+static void packages(void **state)
+{
+	char name[64] = "";
+
+	(void)state;
+	assert_false(package_with_symbols("/usr/lib/no-such-file", name, sizeof name));
+	assert_string_equal(name, "");
+	assert_ptr_equal(report_package_help(), report_package_help());
+	if (access("/var/lib/dpkg/info/dpkg.list", R_OK))
+		skip();
+	assert_true(package_with_symbols("/usr/bin/dpkg", name, sizeof name));
+	assert_string_equal(name, "dpkg-dbgsym");
+	*name = '\0'; /* where /bin is a link to /usr/bin */
+	assert_true(package_with_symbols("/bin/dpkg", name, sizeof name));
+	assert_string_equal(name, "dpkg-dbgsym");
+	assert_false(package_with_symbols("/usr/bin/dpk", name, sizeof name));
 }
 
 /* The ways in which stacks end are all stacks. */
@@ -204,9 +226,13 @@ static void verify(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(hints),	cmocka_unit_test(quality_adds_up),
-		cmocka_unit_test(requirements), cmocka_unit_test(json),
-		cmocka_unit_test(stats),	cmocka_unit_test(address),
+		cmocka_unit_test(hints),
+		cmocka_unit_test(packages),
+		cmocka_unit_test(quality_adds_up),
+		cmocka_unit_test(requirements),
+		cmocka_unit_test(json),
+		cmocka_unit_test(stats),
+		cmocka_unit_test(address),
 		cmocka_unit_test(verify),
 	};
 
