@@ -20,6 +20,7 @@ enum {
 	AFTER_CALL = 1,	  /* reached only by the return of the call before it */
 	NO_RETURN = 2,	  /* the call before it does not return */
 	AFTER_FILLER = 4, /* AFTER_CALL, with filler between the call and this */
+	NO_CASE = 8,	  /* no indirect jump of this function leads here: the next one begins */
 };
 
 struct flow {
@@ -38,6 +39,7 @@ struct flow {
 	bool has_frames;		/* there are other frames than the entry's */
 	struct code_frame switch_frame; /* the frame before indirect jumps */
 	enum { SWITCH_NONE, SWITCH_ENTRY, SWITCH_FRAME, SWITCH_SEVERAL } switches;
+	size_t case_at; /* where one is assumed to lead, which is followed now; 0: none */
 	uint64_t steps; /* steps left */
 	bool is_jit, restart, bad, nomem;
 };
@@ -178,13 +180,14 @@ static void note_switch(struct flow *f, const struct code_frame *frame)
 	}
 }
 
-/* The function cannot come to this instruction, so one of the calls before it does not return. The
- * last one is taken first; if that is wrong, the next attempt takes the one before it. */
+/* The function cannot come to this instruction, so one of the calls before it does not return, or
+ * no indirect jump leads to the code before it. The last one is taken first; if that is wrong, the
+ * next attempt takes the one before it. */
 static void rule_out(struct flow *f, uint32_t off)
 {
-	while (off && !(f->flags[off] & AFTER_CALL))
+	while (off && off != f->case_at && !(f->flags[off] & AFTER_CALL))
 		off--;
-	f->flags[off] |= NO_RETURN;
+	f->flags[off] |= off && off == f->case_at ? NO_CASE : NO_RETURN;
 	if (off)
 		f->restart = true;
 	else
@@ -299,11 +302,13 @@ static void follow_switches(struct flow *f)
 	while (!f->is_jit && !f->bad && !f->nomem && !f->restart &&
 	       (f->switches == SWITCH_FRAME || (f->switches == SWITCH_ENTRY && !f->has_frames))) {
 		off = unreached(f, off);
-		if (off >= f->n || seems_start(f, off))
+		if (off >= f->n || seems_start(f, off) || f->flags[off] & NO_CASE)
 			break;
+		f->case_at = off;
 		arrive(f, off, &f->switch_frame, 0);
 		follow_all(f);
 	}
+	f->case_at = 0;
 }
 
 /* Filler after a call aligns a loop, to which a jump leads back, or the code after a call that does
@@ -327,7 +332,7 @@ static void forget(struct flow *f)
 	spend(f, f->n / CLEARED_PER_STEP);
 	memset(f->frame_at, 0, f->reached * sizeof *f->frame_at);
 	for (i = 0; i < f->reached; i++)
-		f->flags[i] &= NO_RETURN;
+		f->flags[i] &= NO_RETURN | NO_CASE;
 	f->todo.n = 0;
 	f->switches = SWITCH_NONE;
 	f->restart = false;

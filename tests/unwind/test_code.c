@@ -290,6 +290,30 @@ static void begins_behind_a_call(void **state)
 	code_rows_done(&rows);
 }
 
+/* push %rbp; mov %rsp,%rbp; call; jmp *%rax, and behind it a case, and a function to which only
+ * pointers lead: it makes a frame of its own, which shows that it is no other case, and nothing of
+ * the call. */
+static void ends_behind_the_last_case(void **state)
+{
+	static const uint8_t code[] = {
+		0x55, 0x48, 0x89, 0xe5, 0xe8, 0,    1,	 0, 0, 0xff, 0xe0, /* jmp */
+		0x99, 0xc9, RET,			 /* the case: cltd; leave; ret */
+		0x55, 0x48, 0x89, 0xe5, NOP,  0x5d, RET, /* the other function */
+	};
+	enum { CALLED = 9, CASE = 11, OTHER = 14 };
+	uint64_t steps = UINT64_MAX;
+	struct code_rows rows = rows_of(code, sizeof code, &steps);
+
+	(void)state;
+	assert_non_null(code_rows_at(&rows, CALLED));
+	assert_int_equal(code_rows_at(&rows, CALLED)->fp, 16);
+	assert_non_null(code_rows_at(&rows, CASE));
+	assert_int_equal(code_rows_at(&rows, CASE)->fp_holds, CODE_FP_FRAME);
+	assert_null(code_rows_at(&rows, OTHER));
+	assert_int_equal(rows.next, OTHER);
+	code_rows_done(&rows);
+}
+
 /* Of a larger function the end is not looked at, and nothing is said of it. */
 static void says_nothing_of_what_it_did_not_see(void **state)
 {
@@ -346,6 +370,7 @@ int main(void)
 		cmocka_unit_test(copies_contradict_nothing),
 		cmocka_unit_test(follows_a_copy_of_the_return_address),
 		cmocka_unit_test(begins_behind_a_call),
+		cmocka_unit_test(ends_behind_the_last_case),
 		cmocka_unit_test(says_nothing_of_what_it_did_not_see),
 		cmocka_unit_test(gives_up_what_costs_too_much),
 	};

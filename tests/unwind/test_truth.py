@@ -31,7 +31,8 @@ SHORT = ("code without a file, frame pointers: both, gcc -O2", "code without a f
          "stacks, same: gcc -O2", "stacks, alt: gcc -O2 -static", "stacks, context: gcc -O2", "stacks, fiber: gcc -O2", "Go, stripped",
          "Go and C", "exceptions being thrown: g++ -O2", "exceptions being thrown: clang++ -O2 -fno-omit-frame-pointer", "rustc -O", "gcc -O2, hooks", "gcc -O3 -march=x86-64-v3", "gcc -O2, no unwind tables", "gcc -O2, no unwind tables, stripped",
          "gcc -O2, no unwind tables, stripped, large frames", "clang -O2, no unwind tables, stripped",
-         "clang -O2 -fno-omit-frame-pointer, stack protector, no unwind tables, stripped", "clang -O2", "gcc -O2, two libraries", "gcc -O2, four threads", "musl-gcc -O2 -static", "g++ -O2, hooks",
+         "clang -O2 -fno-omit-frame-pointer, stack protector, no unwind tables, stripped",
+         "gcc -O2 -fno-omit-frame-pointer, stack protector, no unwind tables, stripped", "clang -O2", "gcc -O2, two libraries", "gcc -O2, four threads", "musl-gcc -O2 -static", "g++ -O2, hooks",
          "clang++ -O2")
 N = 24  # functions of a generated program
 SELF = re.compile(r"(f|compare|many|thrower|tail)\d+(\..*)?$")
@@ -39,7 +40,7 @@ SELF = re.compile(r"(f|compare|many|thrower|tail)\d+(\..*)?$")
 HOOK = re.compile(r"__cyg_profile_func_(enter|exit)$|main\.(enter|leave)$|runtime\.morestack(_noctxt)?(\.abi0)?$")
 # Programs of which more stacks end early: code that nothing describes, stacks that are not in the copy, registers that libgcc
 # has overwritten.
-MAY_END = re.compile("exceptions|assembly|code without a file|Go and C|.*stripped")
+MAY_END = re.compile("exceptions|assembly|code without a file|Go and C|(?!.*-fno-omit-frame-pointer).*stripped")
 # Of tool_truth; the others are reasons why stacks end.
 COUNTS = ("samples", "compared", "between", "frames", "wrong", "gaps")
 tap = Tap()
