@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -84,57 +85,6 @@ static int load_budget(const struct regress_command *c, char **text, struct err 
 	return *text ? 0 : -(int)err->code;
 }
 
-struct report {
-	const struct regress *g;
-	void (*write)(const struct regress *, FILE *);
-};
-
-static int write_one(void *what, FILE *out, struct err *err)
-{
-	const struct report *r = what;
-
-	(void)err;
-	r->write(r->g, out);
-	return 0;
-}
-
-static int write_report(const struct regress *g, const char *path,
-			void (*write)(const struct regress *, FILE *), struct err *err)
-{
-	struct report r = {g, write};
-
-	if (strcmp(path, "-"))
-		return write_file(path, PACK_NONE, write_one, &r, err);
-	write(g, stdout);
-	return args_flush(stdout, STDOUT_NAME, err);
-}
-
-static int write_reports(struct regress_command *c, const struct regress *g, struct err *err)
-{
-	const char *summary = getenv("GITHUB_STEP_SUMMARY");
-	bool wanted = !c->quiet_if_fine || regress_failed(g);
-	int rc = 0;
-
-	if (c->annotate)
-		regress_write_annotations(g, c->annotate, stdout);
-	else if (!c->quiet)
-		regress_write_text(g, stdout);
-	if (!rc && c->md && wanted)
-		rc = write_report(g, c->md, regress_write_markdown, err);
-	if (!rc && c->md && wanted && summary && *summary)
-		rc = append_to_file(summary, write_one, &(struct report){g, regress_write_markdown},
-				    err);
-	if (!rc && c->json)
-		rc = write_report(g, c->json, regress_write_json, err);
-	if (!rc && c->html)
-		rc = regress_page_write(&c->page, g, c->html, err);
-	if (!rc && c->junit)
-		rc = write_report(g, c->junit, regress_write_junit, err);
-	if (!rc && c->folded)
-		rc = write_report(g, c->folded, regress_write_folded, err);
-	return rc ? rc : args_flush(stdout, STDOUT_NAME, err);
-}
-
 static int lint(const struct regress *g, const struct regress_command *c)
 {
 	const char *note;
@@ -145,124 +95,236 @@ static int lint(const struct regress *g, const struct regress_command *c)
 	return i ? EXIT_SLOWER : EXIT_FINE;
 }
 
-/* Records runs of both sides, which replace the earlier ones. */
-static int record(struct regress_command *c, struct err *err)
+/* The folder of a benchmark's recordings, in that of all; NULL: out of memory. */
+static char *folder_of(const struct regress_command *c, const struct regress_bench *b)
 {
+	char *dir;
+
+	return asprintf(&dir, b->name ? "%s/%s" : "%s", c->run.dir, b->name) < 0 ? NULL : dir;
+}
+
+static void keep_recipe(const struct regress_command *c, struct regress_bench *b)
+{
+	int s;
+
+	b->recipe = (struct regress_recipe){.runs = c->run.runs,
+					    .frequency = c->run.frequency,
+					    .count = c->run.count,
+					    .warmup = c->run.warmup,
+					    .prepare = c->run.prepare,
+					    .event = c->run.event,
+					    .ignore_status = c->run.ignore_status};
+	for (s = 0; s < SIDE_N; s++)
+		b->recipe.commands[s] = b->commands[s];
+}
+
+/* Records runs of both sides, which replace the earlier ones. */
+static int record(struct regress_command *c, struct regress_bench *b, struct err *err)
+{
+	struct regress_run_options o;
+	path_list *paths = b->sides.paths;
+	char *dir = folder_of(c, b);
 	int rc, s;
 	size_t i;
 
+	if (!dir)
+		return err_nomem(err);
 	c->run.runs = c->run.runs ? c->run.runs : 5;
 	c->run.frequency = c->run.frequency ? c->run.frequency : 3999;
-	c->sides.paths[SIDE_BASE].n = c->sides.paths[SIDE_NEW].n = 0;
-	rc = regress_run_record(&c->run, &c->sides.paths[SIDE_BASE], &c->sides.paths[SIDE_NEW],
-				err);
-	for (s = 0; s < SIDE_N; s++) {
-		c->recipe.commands[s] = c->run.commands[s];
-		for (i = 0; i < c->sides.paths[s].n; i++)
-			if (vec_push(&c->sides.owned, c->sides.paths[s].v[i]))
+	o = c->run;
+	o.dir = dir;
+	o.name = b->name;
+	for (s = 0; s < SIDE_N; s++)
+		o.commands[s] = b->commands[s];
+	paths[SIDE_BASE].n = paths[SIDE_NEW].n = 0;
+	rc = b->name && mkdir(c->run.dir, 0777) && errno != EEXIST
+		     ? err_errno(err, errno, c->run.dir, "create")
+		     : 0;
+	rc = rc ? rc : regress_run_record(&o, &paths[SIDE_BASE], &paths[SIDE_NEW], err);
+	for (s = 0; s < SIDE_N; s++)
+		for (i = 0; i < paths[s].n; i++)
+			if (vec_push(&b->sides.owned, paths[s].v[i]))
 				rc = err_nomem(err);
-	}
-	c->recipe.runs = c->run.runs;
-	c->recipe.frequency = c->run.frequency;
-	c->opt.recipe = &c->recipe;
+	keep_recipe(c, b);
+	free(dir);
 	return rc;
 }
 
-/* Compares the runs of both sides by the rules. The caller frees *ret, also on failure. */
-static int compare(struct regress_command *c, const char *rules, struct regress **ret,
+/* The error rate is that of all benchmarks together: each has its part of it. */
+static struct regress_options options_of(const struct regress_command *c,
+					 const struct regress_bench *b)
+{
+	struct regress_options opt = c->opt;
+	double n = (double)c->benches.n;
+
+	opt.name = b->name;
+	opt.recipe = b->recipe.runs ? &b->recipe : NULL;
+	if (n > 1) {
+		opt.q = (opt.q > 0 ? opt.q : REGRESS_Q) / n;
+		opt.report_q = REGRESS_REPORT_Q / n;
+	}
+	return opt;
+}
+
+/* Compares the runs of both sides by the rules. */
+static int compare(struct regress_command *c, struct regress_bench *b, const char *rules,
 		   struct err *err)
 {
-	struct regress *g = *ret = regress_new(&c->opt);
-	int rc = g ? 0 : err_nomem(err);
+	const struct regress_options opt = options_of(c, b);
+	bool has_runs = b->sides.paths[SIDE_BASE].n > 0;
+	int rc;
 
-	regress_page_done(&c->page);
-	c->page.both = NULL;
+	regress_free(b->g);
+	b->g = regress_new(&opt);
+	rc = b->g ? 0 : err_nomem(err);
+	regress_page_done(&b->page);
+	b->page.both = NULL;
 	if (!rc && c->html)
-		rc = regress_page_start(&c->page, err);
+		rc = regress_page_start(&b->page, err);
 	if (!rc && rules)
-		rc = regress_budget(g, budget_path(c), rules, err);
-	if (!rc && c->sides.paths[SIDE_BASE].n)
-		rc = regress_load(c, g, err);
+		rc = regress_budget(b->g, budget_path(c), rules, err);
+	if (!rc && has_runs)
+		rc = regress_load(c, b, err);
 	if (!rc)
-		rc = earlier_restrict(&c->earlier, g, err);
+		rc = earlier_restrict(&b->earlier, b->g, err);
 	if (!rc && c->is_swapped)
 		rc = regress_warn(
-			g,
+			b->g,
 			"by git the new side's commit is an ancestor of the base's: are the "
 			"sides swapped?",
 			err);
-	return rc || !c->sides.paths[SIDE_BASE].n ? rc : regress_compare(g, err);
+	return rc || !has_runs ? rc : regress_compare(b->g, err);
 }
 
-/* Records again and compares only the functions that the first comparison flagged. */
-static int confirm(struct regress_command *c, const char *rules, struct regress **g,
-		   struct err *err)
+/* Records again what the first comparison flagged. */
+static int record_again(struct regress_command *c, struct err *err)
 {
-	int rc = earlier_take(&c->earlier, *g, err);
+	size_t i;
+	int rc = 0;
 
-	if (rc || !c->earlier.flagged.n)
-		return rc;
-	if (!c->quiet)
-		fprintf(stderr, "regress: %zu flagged; recording again to confirm\n",
-			c->earlier.flagged.n);
 	c->run.prefix = "confirm-";
-	rc = record(c, err);
-	if (!rc)
-		rc = confine_regress(c, err);
-	if (rc)
-		return rc;
-	regress_free(*g);
-	return compare(c, rules, g, err);
+	for (i = 0; !rc && i < c->benches.n; i++) {
+		struct regress_bench *b = &c->benches.v[i];
+
+		rc = earlier_take(&b->earlier, b->g, err);
+		if (rc || !b->earlier.flagged.n)
+			continue;
+		if (!c->quiet)
+			fprintf(stderr, "regress: %s%s%zu flagged; recording again to confirm\n",
+				b->name ? b->name : "", b->name ? ": " : "", b->earlier.flagged.n);
+		rc = record(c, b, err);
+	}
+	return rc;
 }
 
-/* The exit status for a comparison. */
-static int status_of(const struct regress_command *c, const struct regress *g)
+static int compare_all(struct regress_command *c, bool only_flagged, const char *rules,
+		       struct err *err)
 {
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; !rc && i < c->benches.n; i++)
+		if (!only_flagged || c->benches.v[i].earlier.flagged.n)
+			rc = compare(c, &c->benches.v[i], rules, err);
+	return rc;
+}
+
+static int record_all(struct regress_command *c, struct err *err)
+{
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; !rc && i < c->benches.n; i++)
+		if (c->benches.v[i].commands[SIDE_BASE])
+			rc = record(c, &c->benches.v[i], err);
+	return rc;
+}
+
+/* The exit status for all comparisons. */
+static int status_of(const struct regress_command *c)
+{
+	bool failed = false, apart = false, blind = false;
+	size_t i;
+
+	for (i = 0; i < c->benches.n; i++) {
+		const struct regress *g = c->benches.v[i].g;
+
+		failed |= regress_failed(g);
+		apart |= regress_is_apart(g);
+		blind |= !regress_design(g)->can_detect;
+	}
 	if (c->warn_only)
 		return EXIT_FINE;
-	if (regress_failed(g))
+	if (failed)
 		return EXIT_SLOWER;
-	if (regress_is_apart(g))
+	if (apart)
 		return EXIT_APART;
-	return c->is_detect && !regress_design(g)->can_detect ? EXIT_INCONCLUSIVE : EXIT_FINE;
+	return c->is_detect && blind ? EXIT_INCONCLUSIVE : EXIT_FINE;
+}
+
+static bool is_swapped(const struct regress_command *c)
+{
+	char *const *const *commands = (char *const *const *)c->benches.v[0].commands;
+	char old[PATH_MAX], new[PATH_MAX];
+
+	if (!commands[SIDE_BASE])
+		return false;
+	if (!c->run.where[SIDE_BASE])
+		return git_is_swapped(commands[SIDE_BASE][0], commands[SIDE_NEW][0]);
+	snprintf(old, sizeof old, "%s/", c->run.where[SIDE_BASE]);
+	snprintf(new, sizeof new, "%s/", c->run.where[SIDE_NEW]);
+	return git_is_swapped(old, new);
+}
+
+/* GitLab wants a report all the same. */
+static int say_nothing_flagged(const struct regress_command *c, struct err *err)
+{
+	if (c->annotate)
+		fputs(strcmp(c->annotate, "gitlab") ? "" : "[]\n", stdout);
+	else if (!c->quiet)
+		printf("%s: nothing was flagged, nothing is to be confirmed\n", c->earlier_path);
+	return args_flush(stdout, STDOUT_NAME, err);
+}
+
+/* Records and compares. Returns 0 or negative with *err. */
+static int judge(struct regress_command *c, const char *rules, struct err *err)
+{
+	int rc = 0;
+
+	if (c->history)
+		rc = regress_find_history(c, err);
+	if (!rc)
+		rc = record_all(c, err);
+	c->is_swapped = is_swapped(c);
+	if (!rc && !c->confirm)
+		rc = confine_regress(c, err);
+	if (!rc)
+		rc = compare_all(c, false, rules, err);
+	if (rc || !c->confirm)
+		return rc;
+	rc = record_again(c, err);
+	if (!rc)
+		rc = confine_regress(c, err);
+	return rc ? rc : compare_all(c, true, rules, err);
 }
 
 /* Returns an exit status, or negative with *err. */
 static int run(struct regress_command *c, struct err *err)
 {
-	struct regress *g = NULL;
 	char *rules = NULL;
-	int rc = load_budget(c, &rules, err);
+	int rc;
 
-	if (!rc && c->is_confirm && !c->earlier.flagged.n) {
-		/* GitLab wants a report all the same. */
-		if (c->annotate)
-			fputs(strcmp(c->annotate, "gitlab") ? "" : "[]\n", stdout);
-		else if (!c->quiet)
-			printf("%s: nothing was flagged, nothing is to be confirmed\n",
-			       c->earlier_path);
-		free(rules);
-		return args_flush(stdout, STDOUT_NAME, err);
-	}
-	if (!rc && c->history)
-		rc = regress_find_history(c, err);
-	if (!rc && c->run.commands[SIDE_BASE])
-		rc = record(c, err);
-	c->is_swapped =
-		c->run.commands[0] && git_is_swapped(c->run.commands[0][0], c->run.commands[1][0]);
-	if (!rc && !c->confirm)
-		rc = confine_regress(c, err);
+	if (c->is_confirm && !c->benches.v[0].earlier.flagged.n)
+		return say_nothing_flagged(c, err);
+	rc = load_budget(c, &rules, err);
 	if (!rc)
-		rc = compare(c, rules, &g, err);
-	if (!rc && c->confirm)
-		rc = confirm(c, rules, &g, err);
+		rc = judge(c, rules, err);
 	if (!rc && c->lint_budget)
-		rc = lint(g, c);
+		rc = lint(c->benches.v[0].g, c);
 	else if (!rc)
-		rc = write_reports(c, g, err);
+		rc = regress_reports_write(c, err);
 	if (!rc && !c->lint_budget)
-		rc = status_of(c, g);
-	regress_free(g);
+		rc = status_of(c);
 	free(rules);
 	return rc;
 }

@@ -53,7 +53,7 @@ struct reading {
 	struct err *err;
 	char *key;
 	int kind; /* enum finding_kind; -1: none that is known */
-	bool is_flagged, has_schema;
+	bool is_flagged, has_schema, is_suite;
 };
 
 static int keep_text(char **to, const struct json_value *v, struct err *err)
@@ -107,6 +107,22 @@ static int see_word(struct reading *r, enum side side, const struct json_value *
 	return err_nomem(r->err);
 }
 
+static void see_number(struct earlier *e, const struct json_value *v)
+{
+	const struct {
+		const char *path;
+		unsigned *to;
+	} rows[] = {{"run.runs", &e->runs},
+		    {"run.frequency", &e->frequency},
+		    {"run.count", &e->count},
+		    {"run.warmup", &e->warmup}};
+	size_t i;
+
+	for (i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (!strcmp(v->path, rows[i].path) && v->number >= 0 && v->number <= 2e9)
+			*rows[i].to = (unsigned)v->number;
+}
+
 static int see(void *arg, const struct json_value *v)
 {
 	static const char findings[] = "findings[]";
@@ -114,16 +130,20 @@ static int see(void *arg, const struct json_value *v)
 
 	if (!strncmp(v->path, findings, sizeof findings - 1))
 		return see_finding(r, v->path + sizeof findings - 1, v);
-	if (v->kind == JSON_NUMBER && v->number >= 0 && v->number <= 1e6) {
-		if (!strcmp(v->path, "run.runs"))
-			r->e->runs = (unsigned)v->number;
-		if (!strcmp(v->path, "run.frequency"))
-			r->e->frequency = (unsigned)v->number;
-	}
+	if (v->kind == JSON_NUMBER)
+		see_number(r->e, v);
+	if (!strcmp(v->path, "run.ignore_status"))
+		r->e->ignore_status = v->kind == JSON_TRUE;
 	if (v->kind != JSON_STRING)
 		return 0;
+	if (!strcmp(v->path, "run.prepare"))
+		return keep_text(&r->e->prepare, v, r->err);
+	if (!strcmp(v->path, "run.event"))
+		return keep_text(&r->e->event, v, r->err);
 	if (!strcmp(v->path, "schema"))
 		r->has_schema = !strcmp(v->string, SCHEMA);
+	if (!strcmp(v->path, "schema"))
+		r->is_suite = !strcmp(v->string, "unspool-regress-suite/1");
 	if (!strcmp(v->path, "run.base[]"))
 		return see_word(r, SIDE_BASE, v);
 	return strcmp(v->path, "run.new[]") ? 0 : see_word(r, SIDE_NEW, v);
@@ -138,7 +158,10 @@ int earlier_read(struct earlier *e, const char *path, struct err *err)
 	free(r.key);
 	free(text);
 	if (!rc && !r.has_schema)
-		rc = err_set(err, ERR_FORMAT, path, "no report of regress --json (%s)", SCHEMA);
+		rc = err_set(err, ERR_FORMAT, path, "no report of regress --json (%s)%s", SCHEMA,
+			     r.is_suite ? ": it is one of --suite, which --confirm confirms at "
+					  "once"
+					: "");
 	for (s = 0; !rc && s < SIDE_N; s++)
 		if (e->commands[s].n && vec_push(&e->commands[s], NULL))
 			rc = err_nomem(err);
@@ -182,6 +205,8 @@ void earlier_done(struct earlier *e)
 	for (i = 0; i < e->flagged.n; i++)
 		free(e->flagged.v[i].key);
 	vec_done(&e->flagged);
+	free(e->prepare);
+	free(e->event);
 	for (s = 0; s < SIDE_N; s++) {
 		for (i = 0; i < e->commands[s].n; i++)
 			free(e->commands[s].v[i]);

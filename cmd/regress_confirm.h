@@ -16,7 +16,9 @@ struct earlier {
 	VEC(struct flagged) flagged; /* REGRESSED and so on, and suspects */
 	/* argv with a NULL behind it; none if it was not `regress run` */
 	path_list commands[SIDE_N];
-	unsigned runs, frequency; /* 0: as before */
+	unsigned runs, frequency, count, warmup; /* 0: as before */
+	char *prepare, *event;			 /* owned; NULL */
+	bool ignore_status;
 };
 
 /* Fills a zeroed *e from a report of `regress --json`. The caller releases it in all cases. Returns

@@ -52,9 +52,10 @@ static int read_run(struct regress_command *c, const char *path, struct loaded *
 	return 0;
 }
 
-static int load_run(struct regress_command *c, struct regress *g, enum side side, const char *path,
-		    struct err *err)
+static int load_run(struct regress_command *c, struct regress_bench *b, enum side side,
+		    const char *path, struct err *err)
 {
+	struct regress *g = b->g;
 	struct run_facts facts;
 	struct loaded in;
 	int rc = read_run(c, path, &in, &facts, err);
@@ -65,8 +66,8 @@ static int load_run(struct regress_command *c, struct regress *g, enum side side
 	for (i = 0; !rc && i < in.facts.modules.n; i++)
 		rc = regress_add_module(g, side, in.facts.modules.v[i].path,
 					&in.facts.modules.v[i].id, err);
-	if (!rc && c->page.both)
-		rc = regress_page_add(&c->page, in.profile, side, c->opt.event, err);
+	if (!rc && b->page.both)
+		rc = regress_page_add(&b->page, in.profile, side, c->opt.event, err);
 	loaded_done(&in);
 	return rc;
 }
@@ -101,7 +102,7 @@ static int load_history(struct regress_command *c, struct regress *g, struct err
 	return rc;
 }
 
-int regress_load(struct regress_command *c, struct regress *g, struct err *err)
+int regress_load(struct regress_command *c, struct regress_bench *b, struct err *err)
 {
 	int side, rc = 0;
 	size_t i;
@@ -109,9 +110,9 @@ int regress_load(struct regress_command *c, struct regress *g, struct err *err)
 	/* Sums of doubles depend on their order; a report must not depend on the order of the
 	 * arguments. */
 	for (side = 0; side < SIDE_N; side++)
-		paths_sort(&c->sides.paths[side], 0);
+		paths_sort(&b->sides.paths[side], 0);
 	for (side = 0; side < SIDE_N; side++)
-		for (i = 0; !rc && i < c->sides.paths[side].n; i++)
-			rc = load_run(c, g, side, c->sides.paths[side].v[i], err);
-	return rc ? rc : load_history(c, g, err);
+		for (i = 0; !rc && i < b->sides.paths[side].n; i++)
+			rc = load_run(c, b, side, b->sides.paths[side].v[i], err);
+	return rc ? rc : load_history(c, b->g, err);
 }

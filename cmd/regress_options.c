@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cmd/args.h"
 #include "cmd/cache_dir.h"
@@ -62,7 +64,9 @@ static const struct option_row options[] = {
 	 * next option. */
 	{0, "base", NULL, "RUN..", "runs of the old build", CALLS(take_nothing)},
 	{0, "new", NULL, "RUN..", "runs of the new one", CALLS(take_nothing)},
-	{0, "event", NULL, "NAME", "this event (default: the one with the most weight)",
+	{'e', "event", NULL, "NAME",
+	 "this event (default: the one with the most weight); run: record it\n"
+	 "(page-faults, context-switches, instructions ..)",
 	 SETS_TEXT(opt.event)},
 	{0, "history", NULL, "DIR",
 	 "earlier runs of the base, in one folder per day or job: they show how much\n"
@@ -118,6 +122,21 @@ static const struct option_row options[] = {
 	 SETS_NUMBER(run.runs, 100)},
 	{'F', "freq", NULL, "HZ", "samples a second (3999; of confirm: as before)",
 	 SETS_NUMBER(run.frequency, 100000)},
+	{'c', "count", NULL, "N",
+	 "a sample every N events instead of -F (of page-faults and the like: 1)",
+	 SETS_NUMBER(run.count, 2000000000)},
+	{0, "warmup", NULL, "N", "runs of each side before the first one that is recorded",
+	 SETS_NUMBER(run.warmup, 100)},
+	{0, "prepare", NULL, "CMD",
+	 "what sh runs before each run, which has $UNSPOOL_SIDE: base or new",
+	 SETS_TEXT(run.prepare)},
+	{0, "ignore-status", NULL, NULL, "a command may fail, as long as it was recorded",
+	 SETS_FLAG(run.ignore_status)},
+	{0, "shell", NULL, NULL, "each COMMAND is one string for sh -c", SETS_FLAG(is_shell)},
+	{0, "suite", NULL, "FILE",
+	 "run: benchmarks, one a line, NAME: COMMAND, which sh runs in each folder:\n"
+	 "a table each, one verdict, one error rate",
+	 SETS_TEXT(suite)},
 	{0, "confirm", NULL, NULL,
 	 "run: if something was flagged, record as many again and judge only that",
 	 SETS_FLAG(confirm)},
@@ -140,6 +159,7 @@ static void print_help(void)
 {
 	puts("usage: regress [OPTIONS] --base RUN.. --new RUN..\n"
 	     "       regress run [-n N] [-F HZ] [--confirm] [OPTIONS] -- COMMAND.. :: COMMAND..\n"
+	     "       regress run --suite FILE [OPTIONS] -- BASE-FOLDER :: NEW-FOLDER\n"
 	     "       regress confirm [OPTIONS] EARLIER.json [-- COMMAND.. :: COMMAND..]\n"
 	     "Reports what got slower from one build to the next: status 1 if something got "
 	     "slower.\n"
@@ -159,46 +179,131 @@ static void print_help(void)
 	     "one machine");
 }
 
-/* COMMAND.. :: COMMAND.. */
-static int take_commands(struct regress_command *c, char **argv, struct err *err)
+/* COMMAND.. :: COMMAND.. Returns the index of the second, or negative. */
+static int split_commands(char **argv, const char *usage, struct err *err)
 {
 	int i;
 
-	c->run.commands[0] = argv;
 	for (i = 0; argv[i] && strcmp(argv[i], "::"); i++)
 		;
 	if (!i || !argv[i] || !argv[i + 1])
-		return err_set(err, ERR_USAGE, NULL,
-			       "regress run -- COMMAND.. :: COMMAND.. : both commands are wanted");
+		return err_set(err, ERR_USAGE, NULL, "%s", usage);
 	argv[i] = NULL;
-	c->run.commands[1] = argv + i + 1;
+	return i + 1;
+}
+
+/* The first benchmark, which is the only one unless there is a suite. */
+static struct regress_bench *first_bench(struct regress_command *c)
+{
+	if (!c->benches.n && vec_push(&c->benches, (struct regress_bench){0}))
+		return NULL;
+	return c->benches.v;
+}
+
+static int take_strings(struct regress_bench *b, char **const sides[SIDE_N], struct err *err)
+{
+	static char sh[] = "sh", c[] = "-c";
+	int s, rc = 0;
+
+	for (s = 0; !rc && s < SIDE_N; s++) {
+		if (sides[s][1])
+			return err_set(err, ERR_USAGE, NULL,
+				       "--shell: a command of several words; quote it: '%s %s ..'",
+				       sides[s][0], sides[s][1]);
+		b->words[s][0] = sh;
+		b->words[s][1] = c;
+		b->words[s][2] = sides[s][0];
+		b->commands[s] = b->words[s];
+	}
+	return rc;
+}
+
+static int take_commands(struct regress_command *c, char **argv, struct err *err)
+{
+	int second = split_commands(
+		argv, "regress run -- COMMAND.. :: COMMAND.. : both commands are wanted", err);
+	char **const sides[SIDE_N] = {argv, argv + second};
+	struct regress_bench *b = first_bench(c);
+	int s;
+
+	if (second < 0)
+		return second;
+	if (!b)
+		return err_nomem(err);
+	if (c->is_shell)
+		return take_strings(b, sides, err);
+	for (s = 0; s < SIDE_N; s++) {
+		if (!sides[s][1] && strpbrk(sides[s][0], " \t") && access(sides[s][0], F_OK))
+			return err_set(err, ERR_USAGE, NULL,
+				       "'%s': no such program; a command in one string takes "
+				       "--shell",
+				       sides[s][0]);
+		b->commands[s] = sides[s];
+	}
 	return 0;
+}
+
+/* --suite FILE -- BASE-FOLDER :: NEW-FOLDER */
+static int take_suite(struct regress_command *c, char **argv, struct err *err)
+{
+	static const char usage[] =
+		"regress run --suite FILE -- BASE-FOLDER :: NEW-FOLDER : both folders are wanted";
+	int second = split_commands(argv, usage, err), s;
+
+	if (second < 0)
+		return second;
+	if (argv[1] || argv[second + 1])
+		return err_set(err, ERR_USAGE, NULL, "%s", usage);
+	for (s = 0; s < SIDE_N; s++) {
+		struct stat st;
+
+		c->run.where[s] = argv[s ? second : 0];
+		if (stat(c->run.where[s], &st) || !S_ISDIR(st.st_mode))
+			return err_set(err, ERR_USAGE, c->run.where[s],
+				       "no folder: with --suite each side is the folder in which "
+				       "its commands run");
+	}
+	return regress_suite_read(&c->benches, c->suite, err);
+}
+
+/* How EARLIER.json was recorded, unless options say otherwise. */
+static void take_recipe(struct regress_command *c, const struct earlier *e)
+{
+	c->run.runs = c->run.runs ? c->run.runs : e->runs;
+	c->run.frequency = c->run.frequency ? c->run.frequency : e->frequency;
+	c->run.count = c->run.count ? c->run.count : e->count;
+	c->run.warmup = c->run.warmup ? c->run.warmup : e->warmup;
+	c->run.prepare = c->run.prepare ? c->run.prepare : e->prepare;
+	c->run.event = c->run.event ? c->run.event : e->event;
+	c->run.ignore_status |= e->ignore_status;
 }
 
 /* EARLIER.json [COMMAND.. :: COMMAND..] */
 static int take_earlier(struct regress_command *c, char **argv, struct err *err)
 {
+	struct regress_bench *b = first_bench(c);
 	int rc, s;
 
+	if (!b)
+		return err_nomem(err);
 	if (!argv[0])
 		return err_set(err, ERR_USAGE, NULL,
 			       "regress confirm EARLIER.json: the report is missing");
 	c->earlier_path = argv[0];
-	rc = earlier_read(&c->earlier, argv[0], err);
+	rc = earlier_read(&b->earlier, argv[0], err);
 	if (rc)
 		return rc;
-	c->run.runs = c->run.runs ? c->run.runs : c->earlier.runs;
-	c->run.frequency = c->run.frequency ? c->run.frequency : c->earlier.frequency;
+	take_recipe(c, &b->earlier);
 	c->run.prefix = "confirm-";
-	if (!c->earlier.flagged.n)
+	if (!b->earlier.flagged.n)
 		return 0;
 	if (argv[1])
 		return take_commands(c, argv + 1, err);
-	if (c->sides.paths[SIDE_BASE].n && c->sides.paths[SIDE_NEW].n)
+	if (b->sides.paths[SIDE_BASE].n && b->sides.paths[SIDE_NEW].n)
 		return 0;
 	for (s = 0; s < SIDE_N; s++)
-		c->run.commands[s] = c->earlier.commands[s].v;
-	if (!c->run.commands[SIDE_BASE] || !c->run.commands[SIDE_NEW])
+		b->commands[s] = b->earlier.commands[s].v;
+	if (!b->commands[SIDE_BASE] || !b->commands[SIDE_NEW])
 		return err_set(
 			err, ERR_USAGE, argv[0],
 			"it is not of regress run: add -- COMMAND.. :: COMMAND.., or --base and "
@@ -222,6 +327,41 @@ static int load_options(struct regress_command *c, struct err *err)
 	c->load.symbolizer.foreign_jit_maps = c->opt.force;
 	fetch_watch_init(&c->watch, "regress", &c->fetching, NULL, c->quiet);
 	watch_loading(&c->load, &c->watch);
+	return 0;
+}
+
+/* The event that is recorded: of those that the kernel counts one by one each is a sample. */
+static int event_options(struct regress_command *c, struct err *err)
+{
+	static const char *const counted[] = {"page-faults",	"faults",	    "minor-faults",
+					      "major-faults",	"context-switches", "cs",
+					      "cpu-migrations", "migrations"};
+	const char *name = c->opt.event;
+	size_t i;
+
+	if (c->suite && !c->is_run)
+		return err_set(err, ERR_USAGE, NULL, "--suite is for regress run");
+	if (!name || !c->is_run)
+		return 0;
+	if (strchr(name, ','))
+		return err_set(err, ERR_USAGE, NULL, "-e %s: one event at a time", name);
+	c->run.event = name;
+	c->opt.event = NULL; /* there is no other */
+	for (i = 0; !c->run.count && !c->run.frequency && i < sizeof counted / sizeof *counted; i++)
+		if (!strncmp(name, counted[i], strlen(counted[i])) &&
+		    (!name[strlen(counted[i])] || name[strlen(counted[i])] == ':'))
+			c->run.count = 1;
+	return 0;
+}
+
+static int take_sides(struct regress_command *c, struct err *err)
+{
+	struct regress_bench *b = first_bench(c);
+
+	if (!b)
+		return err_nomem(err);
+	b->sides = c->sides;
+	c->sides = (struct sides){0};
 	return 0;
 }
 
@@ -258,19 +398,25 @@ int regress_options(struct regress_command *c, int argc, char **argv, struct err
 		return 1;
 	c->run.quiet = c->quiet;
 	rc = load_options(c, err);
+	if (!rc)
+		rc = event_options(c, err);
+	if (!rc && !c->suite)
+		rc = take_sides(c, err);
 	if (rc)
 		return rc;
 	if (c->is_confirm)
 		return take_earlier(c, argv + rest, err);
 	if (c->is_run)
-		return take_commands(c, argv + rest, err);
+		return c->suite ? take_suite(c, argv + rest, err)
+				: take_commands(c, argv + rest, err);
 	if (c->confirm)
 		return err_set(err, ERR_USAGE, NULL, "--confirm is for regress run");
 	if (rest < argc)
 		return err_set(err, ERR_USAGE, NULL,
 			       "'%s' is on neither side: regress --base RUN.. --new RUN..",
 			       argv[rest]);
-	if (!c->lint_budget && (!c->sides.paths[SIDE_BASE].n || !c->sides.paths[SIDE_NEW].n))
+	if (!c->lint_budget &&
+	    (!c->benches.v->sides.paths[SIDE_BASE].n || !c->benches.v->sides.paths[SIDE_NEW].n))
 		return err_set(
 			err, ERR_USAGE, NULL,
 			"regress --base RUN.. --new RUN..: both sides are wanted (see --help)");
@@ -281,9 +427,8 @@ void regress_options_done(struct regress_command *c)
 {
 	sides_done(&c->sides);
 	vec_done(&c->project);
-	regress_page_done(&c->page);
+	regress_benches_done(&c->benches);
 	sides_done(&c->sessions);
 	sides_done(&c->past);
-	earlier_done(&c->earlier);
 	fetch_watch_done(&c->watch);
 }

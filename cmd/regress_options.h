@@ -5,8 +5,7 @@
 #include <limits.h>
 
 #include "cmd/fetch.h"
-#include "cmd/regress_confirm.h"
-#include "cmd/regress_html.h"
+#include "cmd/regress_bench.h"
 #include "cmd/regress_run.h"
 #include "cmd/sides.h"
 #include "load/load.h"
@@ -22,14 +21,12 @@ struct regress_command {
 	const char *budget, *history, *md, *json, *junit, *html, *folded, *annotate;
 	bool warn_only, quiet, verbose, no_sandbox, quiet_if_fine, lint_budget, show_help,
 		show_version;
-	bool is_run, is_confirm, confirm, is_detect;
-	const char *earlier_path;
-	bool is_swapped; /* by git the new side's commit is the older one */
-	struct earlier earlier;
-	struct regress_recipe recipe;
-	struct regress_page page;
-	VEC(const char *) project; /* with a NULL behind them, unless there are none */
-	struct sides sides;
+	bool is_run, is_confirm, confirm, is_detect, is_shell;
+	const char *earlier_path, *suite;
+	bool is_swapped;	     /* by git the new side's commit is the older one */
+	VEC(const char *) project;   /* with a NULL behind them, unless there are none */
+	bench_list benches;	     /* at least one */
+	struct sides sides;	     /* until they are given to the first benchmark */
 	struct sides sessions, past; /* of --history: folders, and the runs in them */
 };
 
@@ -43,7 +40,12 @@ void regress_options_done(struct regress_command *c);
 /* Finds the runs of --history DIR: each folder in it is a session, and its own files are one more.
  */
 int regress_find_history(struct regress_command *c, struct err *err);
-/* Reads the runs of both sides and of the history into g, always in the same order. */
-int regress_load(struct regress_command *c, struct regress *g, struct err *err);
+/* Reads the runs of both sides and of the history into b->g, always in the same order. */
+int regress_load(struct regress_command *c, struct regress_bench *b, struct err *err);
+
+/* ---- regress_reports.c --------------------------------------------------------------------- */
+
+/* Writes all reports that are wanted. Returns 0, or negative with *err. */
+int regress_reports_write(struct regress_command *c, struct err *err);
 
 #endif

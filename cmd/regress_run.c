@@ -32,53 +32,142 @@ static void find_capture(char *path, size_t size)
 		snprintf(path, size, "capture");
 }
 
-static int record(const struct regress_run_options *o, const char *capture, char **command,
-		  const char *path, struct err *err)
+static const char *const side_names[] = {"base", "new"};
+
+/* Runs argv in the folder of a side and waits for it. *status: as waitpid() gives it. */
+static int run_and_wait(const struct regress_run_options *o, unsigned side, char *const *argv,
+			int *status, struct err *err)
 {
-	VEC(char *) argv = {0};
-	char hz[16];
-	const char *const head[] = {capture, "-q", "-F", hz, "-o", path, "--"};
-	size_t i;
-	int status = 0;
 	pid_t pid;
 
-	snprintf(hz, sizeof hz, "%u", o->frequency);
-	for (i = 0; i < sizeof head / sizeof *head; i++)
-		if (vec_push(&argv, (char *)(uintptr_t)head[i]))
-			goto nomem;
-	for (i = 0; command[i]; i++)
-		if (vec_push(&argv, command[i]))
-			goto nomem;
-	if (vec_push(&argv, NULL))
-		goto nomem;
 	fflush(NULL);
 	pid = fork();
 	if (!pid) {
 		dup2(STDERR_FILENO, STDOUT_FILENO);
-		execvp(capture, argv.v);
-		fprintf(stderr, "regress: %s: %s\n", capture, strerror(errno));
+		if (setenv("UNSPOOL_SIDE", side_names[side], 1) ||
+		    (o->where[side] && chdir(o->where[side]))) {
+			fprintf(stderr, "regress: %s: %s\n", o->where[side], strerror(errno));
+			_exit(127);
+		}
+		execvp(argv[0], argv);
+		fprintf(stderr, "regress: %s: %s\n", argv[0], strerror(errno));
 		_exit(127);
 	}
-	vec_done(&argv);
 	if (pid < 0)
-		return err_errno(err, errno, capture, "start");
-	while (waitpid(pid, &status, 0) < 0)
+		return err_errno(err, errno, argv[0], "start");
+	while (waitpid(pid, status, 0) < 0)
 		if (errno != EINTR)
-			return err_errno(err, errno, capture, "wait for");
-	if (!WIFEXITED(status) || WEXITSTATUS(status))
-		return err_set(err, ERR_IO, command[0],
-			       "the command or its recording failed (status %d)",
-			       WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+			return err_errno(err, errno, argv[0], "wait for");
 	return 0;
-nomem:
+}
+
+static int status_number(int status)
+{
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static int prepare(const struct regress_run_options *o, unsigned side, struct err *err)
+{
+	static char sh[] = "sh", c[] = "-c";
+	char *const argv[] = {sh, c, (char *)(uintptr_t)o->prepare, NULL};
+	int status = 0, rc = o->prepare ? run_and_wait(o, side, argv, &status, err) : 0;
+
+	if (!rc && status)
+		return err_set(err, ERR_IO, o->prepare, "--prepare failed (status %d)",
+			       status_number(status));
+	return rc;
+}
+
+/* A run that only fills caches. */
+static int warm_up(const struct regress_run_options *o, unsigned side, struct err *err)
+{
+	int status = 0, rc = prepare(o, side, err);
+
+	if (!rc)
+		rc = run_and_wait(o, side, o->commands[side], &status, err);
+	if (!rc && status && !o->ignore_status)
+		return err_set(err, ERR_IO, o->commands[side][0],
+			       "the command failed (status %d); --ignore-status permits that",
+			       status_number(status));
+	return rc;
+}
+
+/* Is there a file, and not the one that was there before? */
+static bool is_recorded(const char *path, const struct stat *before)
+{
+	struct stat now;
+
+	return !stat(path, &now) && now.st_size &&
+	       (now.st_ino != before->st_ino || now.st_mtim.tv_sec != before->st_mtim.tv_sec ||
+		now.st_mtim.tv_nsec != before->st_mtim.tv_nsec);
+}
+
+/* The words before the command. */
+static int capture_words(const struct regress_run_options *o, const char *capture, char *rate,
+			 const char *path, path_list *argv)
+{
+	const char *const head[] = {capture, "-q", o->count ? "-c" : "-F", rate,
+				    "-o",    path, o->event ? "-e" : "--", o->event,
+				    "--"};
+	size_t i, n = o->event ? 9 : 7;
+
+	for (i = 0; i < n; i++)
+		if (vec_push(argv, (char *)(uintptr_t)head[i]))
+			return -1;
+	return 0;
+}
+
+static int record(const struct regress_run_options *o, const char *capture, unsigned side,
+		  const char *path, struct err *err)
+{
+	char **command = o->commands[side], rate[16];
+	struct stat before = {0};
+	path_list argv = {0};
+	int status = 0, rc = prepare(o, side, err);
+	size_t i;
+
+	if (rc)
+		return rc;
+	(void)stat(path, &before);
+	snprintf(rate, sizeof rate, "%u", o->count ? o->count : o->frequency);
+	rc = capture_words(o, capture, rate, path, &argv);
+	for (i = 0; !rc && command[i]; i++)
+		rc = vec_push(&argv, command[i]);
+	rc = rc || vec_push(&argv, NULL) ? err_nomem(err)
+					 : run_and_wait(o, side, argv.v, &status, err);
 	vec_done(&argv);
-	return err_nomem(err);
+	if (rc || !status || (o->ignore_status && is_recorded(path, &before)))
+		return rc;
+	return err_set(err, ERR_IO, command[0], "the command or its recording failed (status %d)%s",
+		       status_number(status),
+		       o->ignore_status ? "" : "; --ignore-status permits that of the command");
+}
+
+static void show_round(const struct regress_run_options *o, unsigned round, unsigned side)
+{
+	if (o->quiet || !isatty(STDERR_FILENO))
+		return;
+	clean_bypass("\r");
+	fprintf(stderr, "regress: %s%sround %u of %u, %s   ", o->name ? o->name : "",
+		o->name ? ": " : "", round, o->runs, side_names[side]);
+}
+
+/* The recording's path, absolute if the command runs elsewhere. */
+static char *path_of(const struct regress_run_options *o, unsigned side, unsigned round)
+{
+	char here[PATH_MAX] = "", *path;
+
+	if (o->where[side] && *o->dir != '/' && !getcwd(here, sizeof here))
+		return NULL;
+	if (asprintf(&path, "%s%s%s/%s%s-%02u.data", here, *here ? "/" : "", o->dir, o->prefix,
+		     side_names[side], round) < 0)
+		return NULL;
+	return path;
 }
 
 int regress_run_record(const struct regress_run_options *o, path_list *base, path_list *new,
 		       struct err *err)
 {
-	static const char *const names[] = {"base", "new"};
 	char capture[PATH_MAX], *path;
 	unsigned round, turn, order = 0;
 	int rc = 0;
@@ -86,6 +175,9 @@ int regress_run_record(const struct regress_run_options *o, path_list *base, pat
 	if (mkdir(o->dir, 0777) && errno != EEXIST)
 		return err_errno(err, errno, o->dir, "create");
 	find_capture(capture, sizeof capture);
+	for (round = 0; !rc && round < o->warmup; round++)
+		for (turn = 0; !rc && turn < 2; turn++)
+			rc = warm_up(o, turn, err);
 	for (round = 1; !rc && round <= o->runs; round++) {
 		/* The order of the sides is random, so that nothing periodic favours one of them.
 		 */
@@ -94,15 +186,11 @@ int regress_run_record(const struct regress_run_options *o, path_list *base, pat
 		for (turn = 0; !rc && turn < 2; turn++) {
 			unsigned side = (order + turn) & 1;
 
-			if (asprintf(&path, "%s/%s%s-%02u.data", o->dir, o->prefix, names[side],
-				     round) < 0)
+			path = path_of(o, side, round);
+			if (!path)
 				return err_nomem(err);
-			if (!o->quiet && isatty(STDERR_FILENO)) {
-				clean_bypass("\r");
-				fprintf(stderr, "regress: round %u of %u, %s   ", round, o->runs,
-					names[side]);
-			}
-			rc = record(o, capture, o->commands[side], path, err);
+			show_round(o, round, side);
+			rc = record(o, capture, side, path, err);
 			if (vec_push(side ? new : base, path))
 				return err_nomem(err);
 		}

@@ -6,8 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* GitHub limits comments to 65,536 bytes. */
-enum { COMMENT_MAX = 6000, LONG_MAX_BYTES = 60000, ROWS = 10, NAME_BYTES = 80 };
+enum { NAME_BYTES = 80 };
 /* Of the tree: frames from the root, and those up to the function. */
 enum { TREE_TOP = 2, TREE_END = 9, TREE_NAME = 60 };
 enum { TAIL_BYTES = 900 }; /* for the lines behind the tables */
@@ -192,7 +191,7 @@ static void add_tree(struct text *t, const struct regress *g, const struct findi
 		vec_done(&way);
 		return;
 	}
-	text_str(t, "\nWhere most of it is, in % of the base's on-CPU time:\n```text\n");
+	text_str(t, "\nWhere most of it is, in % of the base's whole:\n```text\n");
 	if (way.n > TREE_TOP + TREE_END)
 		left = way.n - TREE_TOP - TREE_END;
 	for (i = 0; i < way.n; i++) {
@@ -234,9 +233,10 @@ static void add_totals(struct text *t, const struct regress *g)
 	text_str(t, f->verdict == VERDICT_EXPLAINED || f->verdict == VERDICT_UNCONFIRMED
 			    ? ""
 			    : verdict_text(f->verdict));
-	text_str(t, f->verdict == VERDICT_EXPLAINED || f->verdict == VERDICT_UNCONFIRMED
-			    ? "All on-CPU time of a run: "
-			    : ": all on-CPU time of a run, ");
+	text_str(t,
+		 f->verdict == VERDICT_EXPLAINED || f->verdict == VERDICT_UNCONFIRMED ? "" : ": ");
+	text_str(t, report_whole(g));
+	text_str(t, " of a run: ");
 	text_str(t, line);
 	snprintf(line, sizeof line, ", **%s** [%+.1f, %+.1f]\n\n", show_growth(f).s, 100 * f->lo,
 		 100 * f->hi);
@@ -244,7 +244,7 @@ static void add_totals(struct text *t, const struct regress *g)
 }
 
 /* What was compared and how sure that is, in one line. */
-static void add_method(struct text *t, const struct regress *g)
+void report_compared(struct text *t, const struct regress *g)
 {
 	const struct regress_design *d = &g->design;
 	char line[320];
@@ -307,6 +307,42 @@ static void add_folded(struct text *t, const struct regress *g, const struct fin
 	text_str(t, "\n</details>\n");
 }
 
+void report_section(struct text *t, const struct regress *g, const char *heading, size_t most)
+{
+	size_t shown, n, did, end = t->n + most;
+	const struct finding **rows = findings_rank(g, ROWS, &shown, &n);
+
+	if (!rows) {
+		t->failed = true;
+		return;
+	}
+	text_str(t, heading);
+	report_title(g, rows, shown, n, t);
+	text_str(t, "\n\n");
+	add_totals(t, g);
+	did = add_rows(t, g, rows, shown, end);
+	if (did < n) {
+		char line[96];
+
+		snprintf(line, sizeof line, "\n%zu more are in the JSON report and on the page.\n",
+			 n - did);
+		text_str(t, line);
+	}
+	text_char(t, '\n');
+	free(rows);
+}
+
+void report_only_title(struct text *t, const struct regress *g)
+{
+	size_t shown, n;
+	const struct finding **rows = findings_rank(g, ROWS, &shown, &n);
+
+	if (rows)
+		report_title(g, rows, shown, n, t);
+	t->failed |= !rows;
+	free(rows);
+}
+
 void regress_write_markdown(const struct regress *g, FILE *out)
 {
 	size_t most = g->opt.is_long ? LONG_MAX_BYTES : COMMENT_MAX, shown, n, did;
@@ -326,7 +362,7 @@ void regress_write_markdown(const struct regress *g, FILE *out)
 	if (shown && rows[0]->verdict != VERDICT_GONE)
 		add_tree(&tree, g, rows[0]);
 	add_notes(&tail, g);
-	add_method(&tail, g);
+	report_compared(&tail, g);
 	did = add_rows(&t, g, rows, shown, most - TAIL_BYTES / 2 - tail.n);
 	if (t.n + tree.n + tail.n + TAIL_BYTES / 2 < most)
 		text_add(&t, tree.s, tree.n);

@@ -33,12 +33,14 @@ static void add_count(struct text *t, size_t n, const char *what)
 }
 
 /* The total, if it is certain that it changed. */
-static void add_total(struct text *t, const struct finding *f)
+static void add_total(struct text *t, const struct regress *g, const struct finding *f)
 {
 	if (f->verdict != VERDICT_IMPROVED && f->verdict != VERDICT_APART &&
 	    !verdict_is_gated(f->verdict))
 		return;
-	text_str(t, ", all on-CPU time ");
+	text_str(t, ", ");
+	text_str(t, report_whole(g));
+	text_char(t, ' ');
 	text_str(t, show_growth(f).s);
 	if (f->verdict == VERDICT_APART)
 		text_str(t, ", which the machine may explain: the sides were not recorded in turn");
@@ -68,7 +70,7 @@ void report_summary(const struct regress *g, struct text *t)
 	if (total && total->verdict == VERDICT_APART && !line.n)
 		text_str(&line, "no function stands out");
 	if (total && line.n)
-		add_total(&line, total);
+		add_total(&line, g, total);
 	if (line.n)
 		text_add(t, line.s, line.n);
 	else

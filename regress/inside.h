@@ -99,6 +99,8 @@ struct named_finding {
 	uint32_t key;
 };
 
+#define WHOLE_TIME "all on-CPU time"
+
 struct regress {
 	struct regress_options opt;
 	struct regress_design design;
@@ -120,6 +122,7 @@ struct regress {
 	VEC(struct finding) findings;
 	VEC(struct both_node) both;
 	char event[128], unit[32];
+	char whole[140]; /* what all samples are: WHOLE_TIME, "all page-faults" */
 };
 
 /* ---- runs.c */

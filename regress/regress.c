@@ -45,8 +45,8 @@ struct regress *regress_new(const struct regress_options *opt)
 	if (!g)
 		return NULL;
 	g->opt = *opt;
-	g->opt.q = opt->q > 0 ? opt->q : .01;
-	g->opt.report_q = opt->report_q > 0 ? opt->report_q : .05;
+	g->opt.q = opt->q > 0 ? opt->q : REGRESS_Q;
+	g->opt.report_q = opt->report_q > 0 ? opt->report_q : REGRESS_REPORT_Q;
 	g->opt.margin = opt->margin >= 0 ? opt->margin : .02;
 	g->opt.impact = opt->impact >= 0 ? opt->impact : .001;
 	g->opt.total_max = opt->total_max >= 0 ? opt->total_max : .03;
@@ -106,6 +106,23 @@ int regress_only(struct regress *g, enum finding_kind kind, const char *key, str
 	if (f.key == STRTAB_FAILED || vec_push(&g->only, f))
 		return err_nomem(err);
 	return 0;
+}
+
+/* Names what all samples together are. Profiles without an event ("weight") are of time. */
+static void name_whole(struct regress *g)
+{
+	static const char *const times[] = {"cycles", "cpu-cycles", "weight", "cpu", "samples"};
+	bool is_time = !strcmp(g->unit, "nanoseconds");
+	size_t i;
+
+	for (i = 0; i < sizeof times / sizeof *times; i++)
+		is_time |= !strncmp(g->event, times[i], strlen(times[i])) &&
+			   !strchr("-_",
+				   g->event[strlen(times[i])] ? g->event[strlen(times[i])] : ' ');
+	if (is_time)
+		snprintf(g->whole, sizeof g->whole, WHOLE_TIME);
+	else
+		snprintf(g->whole, sizeof g->whole, "all %s", g->event);
 }
 
 /* ---- comparing ---------------------------------------------------------------------------------
@@ -198,6 +215,7 @@ int regress_compare(struct regress *g, struct err *err)
 	runs_share_unit(g);
 	g->design.event = g->event;
 	g->design.unit = g->unit;
+	name_whole(g);
 	rc = check_comparable(g, err);
 	g->design.together = runs_together(g);
 	if (!rc)

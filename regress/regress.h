@@ -30,8 +30,14 @@ enum side { SIDE_BASE, SIDE_NEW, SIDE_N };
 /* How the runs were recorded, for the JSON report: `regress confirm` records in the same way. */
 struct regress_recipe {
 	char *const *commands[SIDE_N]; /* argv */
-	unsigned runs, frequency;
+	unsigned runs, frequency, count, warmup;
+	const char *prepare, *event; /* NULL: none, capture's own */
+	bool ignore_status;
 };
+
+/* The defaults of q and report_q. */
+#define REGRESS_Q	 0.01
+#define REGRESS_REPORT_Q 0.05
 
 struct regress_options {
 	double q;	 /* of all alarms, which share may be false; 0: 0.01 */
@@ -51,6 +57,7 @@ struct regress_options {
 	bool force;			     /* compare what is not comparable */
 	const char *event;		     /* NULL: the heaviest */
 	const struct regress_recipe *recipe; /* NULL: not known */
+	const char *name;		     /* of the benchmark; NULL: it has none */
 };
 
 /* What must be alike on both sides; "": not known. */
@@ -271,10 +278,22 @@ void regress_write_text(const struct regress *g, FILE *out);
 /* At most 6,000 bytes, or 60,000 on demand (is_long). */
 void regress_write_markdown(const struct regress *g, FILE *out);
 void regress_write_json(const struct regress *g, FILE *out);
-void regress_write_junit(const struct regress *g, FILE *out);
-/* kind: "github" or "gitlab". Writes the ten most important findings. */
-void regress_write_annotations(const struct regress *g, const char *kind, FILE *out);
 /* Folded stacks with two columns, base and new, per run. */
 void regress_write_folded(const struct regress *g, FILE *out);
+
+/* The same of several benchmarks with names that were compared each with its part of q: a table
+ * each, one verdict. Of one benchmark without a name they write what the functions above do. */
+struct regress_suite {
+	const struct regress *const *v;
+	size_t n;
+};
+bool regress_suite_failed(const struct regress_suite *s);
+void regress_suite_text(const struct regress_suite *s, FILE *out);
+void regress_suite_markdown(const struct regress_suite *s, FILE *out);
+void regress_suite_json(const struct regress_suite *s, FILE *out);
+void regress_suite_junit(const struct regress_suite *s, FILE *out);
+/* kind: "github" or "gitlab". Writes the ten most important findings. */
+void regress_suite_annotations(const struct regress_suite *s, const char *kind, FILE *out);
+void regress_suite_folded(const struct regress_suite *s, FILE *out);
 
 #endif

@@ -16,9 +16,14 @@ struct shown show_growth(const struct finding *f)
 	return r;
 }
 
+const char *report_whole(const struct regress *g)
+{
+	return g->whole;
+}
+
 const char *finding_name(const struct regress *g, const struct finding *f)
 {
-	return f->kind == FINDING_TOTAL ? "all on-CPU time" : regress_name(g, f->key);
+	return f->kind == FINDING_TOTAL ? report_whole(g) : regress_name(g, f->key);
 }
 
 bool finding_is_shown(const struct finding *f)
@@ -153,6 +158,12 @@ static void add_paths(struct text *t, const struct regress *g, const struct find
 	add_places(t, g, f);
 }
 
+/* "the on-CPU time" */
+static const char *whole_part(const struct regress *g)
+{
+	return !strcmp(g->whole, WHOLE_TIME) ? "the on-CPU time" : g->whole;
+}
+
 /* Appends what was compared, and how. */
 static void add_head(struct text *t, const struct regress *g)
 {
@@ -165,11 +176,11 @@ static void add_head(struct text *t, const struct regress *g)
 		 "%zu runs of the base with %.0f samples each, %zu of the new side with %.0f, of "
 		 "%s\n"
 		 "adjusted by: %s; %zu functions tested, dispersion %.2f\n"
-		 "slower: more than %+.1f %% at q %.3g, and %.2g %% of the whole; all on-CPU time "
-		 "more than %+.1f %%\n",
+		 "slower: more than %+.1f %% at q %.3g, and %.2g %% of the whole; %s more than "
+		 "%+.1f %%\n",
 		 d->runs[SIDE_BASE], d->samples[SIDE_BASE], d->runs[SIDE_NEW], d->samples[SIDE_NEW],
 		 d->event, d->normaliser, d->tested, d->trend[0], 100 * g->opt.margin, g->opt.q,
-		 100 * g->opt.impact, 100 * g->opt.total_max);
+		 100 * g->opt.impact, report_whole(g), 100 * g->opt.total_max);
 	text_str(t, line);
 	if (d->history + d->history_left_out) {
 		snprintf(
@@ -193,7 +204,7 @@ static void add_head(struct text *t, const struct regress *g)
 		text_str(t, "the sides were not recorded in turn on one machine: it may explain "
 			    "what differs (regress run does that)\n");
 	if (d->is_uniform)
-		text_str(t, "everything changed alike: that is said of all on-CPU time, not of "
+		text_str(t, "everything changed alike: that is said of the whole, not of "
 			    "the functions\n");
 	if (d->is_few_runs)
 		text_str(t, "fewer than 4 runs a side: nothing is certain, nothing fails\n");
@@ -219,9 +230,8 @@ void regress_write_text(const struct regress *g, FILE *out)
 			add_paths(&t, g, &g->findings.v[i]);
 		}
 	snprintf(line, sizeof line,
-		 "\ncertainly less than 5 %% slower: %.0f %% of the on-CPU time, less than 10 %%: "
-		 "%.0f %%; ",
-		 100 * d->certified[0], 100 * d->certified[1]);
+		 "\ncertainly less than 5 %% slower: %.0f %% of %s, less than 10 %%: %.0f %%; ",
+		 100 * d->certified[0], whole_part(g), 100 * d->certified[1]);
 	text_str(&t, line);
 	report_found(g, &t);
 	text_char(&t, '\n');

@@ -23,6 +23,8 @@ void report_found(const struct regress *g, struct text *t);
 const char *report_code(const struct regress *g);
 /* Appends to a row about a finding which other function it has to do with, and how. */
 void report_related(const struct regress *g, const struct finding *f, struct text *t);
+/* "all on-CPU time", or of what event all. */
+const char *report_whole(const struct regress *g);
 /* The name of a finding's function, or "all on-CPU time". */
 const char *finding_name(const struct regress *g, const struct finding *f);
 /* Is it shown in lists for users? Findings that others explain are not. */
@@ -45,6 +47,13 @@ const struct finding **findings_rank(const struct regress *g, size_t most, size_
 /* Appends a name as a code span of Markdown, in at most `most` bytes of the name: no name may end
  * the span or the cell of a table, or become a link or a mention. */
 void report_code_span(struct text *t, const char *s, size_t most);
+/* GitHub limits comments to 65,536 bytes. */
+enum { COMMENT_MAX = 6000, LONG_MAX_BYTES = 60000, ROWS = 10 }; /* of Markdown */
+/* Appends title, totals and table of one benchmark among several, in about `most` bytes. */
+void report_section(struct text *t, const struct regress *g, const char *heading, size_t most);
+void report_only_title(struct text *t, const struct regress *g);
+/* Appends what was compared and how sure that is, in one line. */
+void report_compared(struct text *t, const struct regress *g);
 /* ---- title.c */
 /* Appends what counts, in one line; v, shown, n: of findings_rank(). */
 void report_title(const struct regress *g, const struct finding *const *v, size_t shown, size_t n,

@@ -18,46 +18,57 @@ static size_t count_gated(const struct regress *g)
 	return n;
 }
 
-void regress_write_junit(const struct regress *g, FILE *out)
+static void add_case(struct text *t, const struct regress *g, const struct finding *f)
 {
-	struct text t = {0};
 	char line[256];
+
+	text_str(t, "<testcase classname=\"");
+	xml(t, f->kind == FINDING_TOTAL ? "total" : regress_dso(g, f->key));
+	text_str(t, "\" name=\"");
+	xml(t, finding_name(g, f));
+	snprintf(line, sizeof line, " (%s)\">", finding_kind_text(f->kind));
+	text_str(t, line);
+	if (verdict_is_gated(f->verdict)) {
+		snprintf(line, sizeof line,
+			 "<failure message=\"%s: %s, %+.2f %% of the whole, adjusted p %.2g\">",
+			 verdict_text(f->verdict), show_growth(f).s, 100 * f->impact,
+			 f->p_adjusted);
+		text_str(t, line);
+		if (f->n_paths)
+			xml(t, f->paths[0].stack);
+		text_str(t, "</failure>");
+	} else if (f->verdict == VERDICT_SUSPECT) {
+		text_str(t, "<skipped message=\"suspect: not certain\"/>");
+	}
+	text_str(t, "</testcase>\n");
+}
+
+static void add_suite(struct text *t, const struct regress *g)
+{
+	char line[128];
 	size_t i, tests = 0;
 
 	for (i = 0; i < g->findings.n; i++)
 		tests += finding_is_shown(&g->findings.v[i]);
-	snprintf(line, sizeof line,
-		 "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite "
-		 "name=\"profile\" tests=\"%zu\" failures=\"%zu\">\n",
-		 tests, count_gated(g));
-	text_str(&t, line);
-	for (i = 0; i < g->findings.n; i++) {
-		const struct finding *f = &g->findings.v[i];
+	text_str(t, "<testsuite name=\"");
+	xml(t, g->opt.name ? g->opt.name : "profile");
+	snprintf(line, sizeof line, "\" tests=\"%zu\" failures=\"%zu\">\n", tests, count_gated(g));
+	text_str(t, line);
+	for (i = 0; i < g->findings.n; i++)
+		if (finding_is_shown(&g->findings.v[i]))
+			add_case(t, g, &g->findings.v[i]);
+	text_str(t, "</testsuite>\n");
+}
 
-		if (!finding_is_shown(f))
-			continue;
-		text_str(&t, "<testcase classname=\"");
-		xml(&t, f->kind == FINDING_TOTAL ? "total" : regress_dso(g, f->key));
-		text_str(&t, "\" name=\"");
-		xml(&t, finding_name(g, f));
-		snprintf(line, sizeof line, " (%s)\">", finding_kind_text(f->kind));
-		text_str(&t, line);
-		if (verdict_is_gated(f->verdict)) {
-			snprintf(line, sizeof line,
-				 "<failure message=\"%s: %s, %+.2f %% of the whole, adjusted p "
-				 "%.2g\">",
-				 verdict_text(f->verdict), show_growth(f).s, 100 * f->impact,
-				 f->p_adjusted);
-			text_str(&t, line);
-			if (f->n_paths)
-				xml(&t, f->paths[0].stack);
-			text_str(&t, "</failure>");
-		} else if (f->verdict == VERDICT_SUSPECT) {
-			text_str(&t, "<skipped message=\"suspect: not certain\"/>");
-		}
-		text_str(&t, "</testcase>\n");
-	}
-	text_str(&t, "</testsuite>\n</testsuites>\n");
+void regress_suite_junit(const struct regress_suite *s, FILE *out)
+{
+	struct text t = {0};
+	size_t i;
+
+	text_str(&t, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
+	for (i = 0; i < s->n; i++)
+		add_suite(&t, s->v[i]);
+	text_str(&t, "</testsuites>\n");
 	report_flush(&t, out);
 }
 
@@ -122,38 +133,56 @@ static void add_gitlab(struct text *t, const struct regress *g, const struct fin
 	text_str(t, "}}}");
 }
 
-void regress_write_annotations(const struct regress *g, const char *kind, FILE *out)
+static bool is_annotated(const struct finding *f)
+{
+	return verdict_is_gated(f->verdict) || f->verdict == VERDICT_SUSPECT;
+}
+
+/* "parse: f self: +12.3 % (4.00 % of the base, adjusted p 0.001)", with a NUL behind it. */
+static void make_message(struct text *t, const struct regress *g, const struct finding *f)
+{
+	const char *name = finding_name(g, f);
+	char line[128];
+
+	t->n = 0;
+	if (g->opt.name) {
+		text_str(t, g->opt.name);
+		text_str(t, ": ");
+	}
+	text_clean(t, name, strlen(name));
+	snprintf(line, sizeof line, " %s: %s (%.2f %% of the base, adjusted p %.2g)",
+		 finding_kind_text(f->kind), show_growth(f).s, 100 * f->base_share, f->p_adjusted);
+	text_str(t, line);
+	text_char(t, '\0');
+}
+
+void regress_suite_annotations(const struct regress_suite *s, const char *kind, FILE *out)
 {
 	bool gitlab = !strcmp(kind, "gitlab");
 	struct text t = {0}, message = {0};
-	size_t i, n = 0;
-	char line[128];
+	size_t i, k, n = 0;
 
 	if (gitlab)
 		text_char(&t, '[');
-	for (i = 0; i < g->findings.n && n < ANNOTATIONS_MAX; i++) {
-		const struct finding *f = &g->findings.v[i];
-		const char *name = finding_name(g, f);
+	for (k = 0; k < s->n; k++)
+		for (i = 0; i < s->v[k]->findings.n && n < ANNOTATIONS_MAX; i++) {
+			const struct regress *g = s->v[k];
+			const struct finding *f = &g->findings.v[i];
 
-		if (!verdict_is_gated(f->verdict) && f->verdict != VERDICT_SUSPECT)
-			continue;
-		message.n = 0;
-		text_clean(&message, name, strlen(name));
-		snprintf(line, sizeof line, " %s: %s (%.2f %% of the base, adjusted p %.2g)",
-			 finding_kind_text(f->kind), show_growth(f).s, 100 * f->base_share,
-			 f->p_adjusted);
-		text_str(&message, line);
-		text_char(&message, '\0');
-		if (message.failed)
-			break;
-		if (gitlab)
-			add_gitlab(&t, g, f, message.s, !n);
-		else
-			add_github(&t, g, f, message.s);
-		n++;
-	}
+			if (!is_annotated(f))
+				continue;
+			make_message(&message, g, f);
+			if (message.failed)
+				break;
+			if (gitlab)
+				add_gitlab(&t, g, f, message.s, !n);
+			else
+				add_github(&t, g, f, message.s);
+			n++;
+		}
 	if (gitlab)
 		text_str(&t, "]\n");
+	t.failed |= message.failed;
 	text_done(&message);
 	report_flush(&t, out);
 }
@@ -174,6 +203,10 @@ void regress_write_folded(const struct regress *g, FILE *out)
 		for (way.n = 0, at = i; at; at = g->both.v[at].parent)
 			if (vec_push(&way, g->both.v[at].key))
 				t.failed = true;
+		if (g->opt.name) {
+			text_str(&t, g->opt.name);
+			text_char(&t, ';');
+		}
 		for (k = way.n; k--;) {
 			size_t start = t.n;
 			const char *name = regress_name(g, way.v[k]);

@@ -167,6 +167,18 @@ static void add_recipe(struct text *t, const struct regress_recipe *r)
 	text_str(t, "{");
 	add_field(t, "runs", r->runs);
 	add_field(t, "frequency", r->frequency);
+	if (r->count)
+		add_field(t, "count", r->count);
+	if (r->warmup)
+		add_field(t, "warmup", r->warmup);
+	if (r->event)
+		add_text(t, "event", r->event);
+	if (r->prepare)
+		add_text(t, "prepare", r->prepare);
+	if (r->ignore_status) {
+		add_key(t, "ignore_status");
+		text_str(t, "true");
+	}
 	for (s = 0; s < SIDE_N; s++) {
 		add_key(t, names[s]);
 		text_char(t, '[');

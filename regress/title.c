@@ -5,15 +5,22 @@
 
 enum { NAME_MAX_BYTES = 80 };
 
+/* "CPU", or the event. */
+static const char *whole_word(const struct regress *g)
+{
+	return strcmp(report_whole(g), WHOLE_TIME) ? g->event : "CPU";
+}
+
 /* "+4.1 % CPU", if it is certain that all on-CPU time changed. */
-static bool add_total(struct text *t, const struct finding *total)
+static bool add_total(struct text *t, const struct regress *g, const struct finding *total)
 {
 	char line[48];
 
 	if (!(total->lo > 0 || total->hi < 0))
 		return false;
-	snprintf(line, sizeof line, "%s CPU", show_growth(total).s);
+	snprintf(line, sizeof line, "%s ", show_growth(total).s);
 	text_str(t, line);
+	text_str(t, whole_word(g));
 	return true;
 }
 
@@ -118,7 +125,7 @@ static void add_failed(struct text *t, const struct regress *g, const struct fin
 
 	text_str(t, f && f->verdict == VERDICT_OVER_BUDGET ? "Over budget: " : "Slower: ");
 	if (!f) {
-		add_total(t, total);
+		add_total(t, g, total);
 		text_str(t, ", of no single function");
 		return;
 	}
@@ -128,7 +135,7 @@ static void add_failed(struct text *t, const struct regress *g, const struct fin
 		text_str(t, show_growth(total).s);
 		return;
 	}
-	if (add_total(t, total))
+	if (add_total(t, g, total))
 		text_str(t, ": ");
 	add_first(t, g, f, count);
 }
@@ -140,7 +147,7 @@ static void add_quiet(struct text *t, const struct regress *g, const struct rows
 	size_t i, count;
 
 	if (total->verdict == VERDICT_APART) {
-		add_total(t, total);
+		add_total(t, g, total);
 		text_str(t, ", which the machine may explain: the sides were not recorded in turn");
 		return;
 	}
@@ -150,7 +157,7 @@ static void add_quiet(struct text *t, const struct regress *g, const struct rows
 		if (!f || (is_faster && quiet[i].is_meant != is_less))
 			continue;
 		text_str(t, quiet[i].words);
-		if (quiet[i].is_meant == is_less && total->hi < 0 && add_total(t, total))
+		if (quiet[i].is_meant == is_less && total->hi < 0 && add_total(t, g, total))
 			text_str(t, ": ");
 		add_first(t, g, f, count);
 		return;
@@ -161,7 +168,9 @@ static void add_quiet(struct text *t, const struct regress *g, const struct rows
 		text_str(t, "Faster: ");
 	if (total->verdict == VERDICT_SUSPECT || is_faster) {
 		text_str(t, show_growth(total).s);
-		text_str(t, " CPU, of no single function");
+		text_char(t, ' ');
+		text_str(t, whole_word(g));
+		text_str(t, ", of no single function");
 	} else if (g->design.is_same_code) {
 		text_str(t, "No change found: the program is the same");
 	} else {
