@@ -110,8 +110,16 @@ static int set_sort(void *target, const char *option, char *keys, struct err *er
 	static const struct {
 		const char *name;
 		enum top_column column;
-	} names[] = {
-		{"comm", TOP_COMM}, {"dso", TOP_DSO}, {"symbol", TOP_SYMBOL}, {"sym", TOP_SYMBOL}};
+		unsigned keep;
+	} names[] = {{"comm", TOP_COMM, 0},
+		     {"pid", TOP_PID, PROFILE_KEEP_PIDS},
+		     {"tid", TOP_TID, PROFILE_KEEP_PIDS | PROFILE_KEEP_TIDS},
+		     {"cpu", TOP_CPU, PROFILE_KEEP_CPUS},
+		     {"dso", TOP_DSO, 0},
+		     {"srcline", TOP_LINE, 0},
+		     {"symbol", TOP_SYMBOL, 0},
+		     {"sym", TOP_SYMBOL, 0}};
+	struct resolve *r = target;
 	unsigned wanted = 0;
 	char *key, *rest = NULL;
 	size_t i;
@@ -121,12 +129,16 @@ static int set_sort(void *target, const char *option, char *keys, struct err *er
 			;
 		if (i == sizeof names / sizeof *names)
 			return err_set(err, ERR_USAGE, NULL,
-				       "%s: '%s' is none of comm, dso, symbol", option, key);
+				       "%s: '%s' is none of comm, pid, tid, cpu, dso, srcline, "
+				       "symbol",
+				       option, key);
 		wanted |= names[i].column;
+		r->load.keep |= names[i].keep;
 	}
 	if (!wanted)
-		return err_set(err, ERR_USAGE, NULL, "%s: wants some of comm,dso,symbol", option);
-	((struct resolve *)target)->output.top.merged = ~wanted & (TOP_COMM | TOP_DSO | TOP_SYMBOL);
+		return err_set(err, ERR_USAGE, NULL,
+			       "%s: wants some of comm,pid,tid,cpu,dso,srcline,symbol", option);
+	r->output.top.columns = wanted;
 	return 0;
 }
 
@@ -175,6 +187,9 @@ static const struct option_choice unwinders[] = {
 static const struct option_choice diff_widths[] = {
 	{"mean", DIFF_WIDTH_MEAN}, {"base", DIFF_WIDTH_BASE}, {"new", DIFF_WIDTH_NEW}, {NULL, 0}};
 
+static const struct option_choice caller_forms[] = {
+	{"main", TOP_CALLERS_MAIN}, {"tree", TOP_CALLERS_TREE}, {NULL, 0}};
+
 static const struct option_choice stats_forms[] = {
 	{"text", STATS_TEXT}, {"json", STATS_JSON}, {NULL, 0}};
 
@@ -221,10 +236,18 @@ static const struct option_row options[] = {
 	 SETS_FLAG(output.top.no_children), .part = OUTPUT_ROWS},
 	{0, "children", NULL, NULL, NULL,
 	 CLEARS_FLAG(output.top.no_children)}, /* the default, accepted */
-	{0, "sort", NULL, "KEYS", "rows by comm,dso,symbol (the default) or some of these",
+	{0, "sort", NULL, "KEYS",
+	 "rows by some of comm,pid,tid,cpu,dso,srcline,symbol (default:\ncomm,dso,symbol)",
 	 CALLS(set_sort), .part = OUTPUT_TABLE},
-	{0, "callers", NULL, NULL, "below each function its main callers",
-	 SETS_FLAG(output.top.callers), .part = OUTPUT_TABLE},
+	{0, "callers", NULL, "[=HOW]",
+	 "below each function its callers: main (the default) or tree",
+	 SETS_CHOICE(output.top.callers, caller_forms), .part = OUTPUT_TABLE},
+	{0, "hierarchy", NULL, NULL, "a level for each key of --sort",
+	 SETS_FLAG(output.top.hierarchy), .part = OUTPUT_TABLE},
+	{'S', "symbols", NULL, "NAMES", "only rows of these functions",
+	 SETS_TEXT(output.top.symbols), .part = OUTPUT_TABLE},
+	{'t', "field-separator", NULL, "TEXT", "between columns, which are then not aligned",
+	 SETS_TEXT(output.top.separator), .part = OUTPUT_TABLE},
 	{0, "source-dir", NULL, "DIR", "look for source files here first",
 	 SETS_TEXT(output.source_dir), .part = OUTPUT_SOURCE},
 	{0, "full-source-path", NULL, NULL, "source files with their folders",
@@ -252,8 +275,8 @@ static const struct option_row options[] = {
 	{0, "header", "header-only", NULL, "print the recording's header and stop",
 	 SETS_FLAG(header_only)},
 	{0, "diff", NULL, "BASE",
-	 "how the input differs from this one. Several\n"
-	 "runs show what is noise: --diff base/*.data --new new/*.data, or folders",
+	 "how the input differs from this one.\n"
+	 "Several runs show what is noise: --diff base/*.data --new new/*.data, or\nfolders",
 	 CALLS(add_base), .part = OUTPUT_SIDES},
 	/* Takes all that follows up to the next option, as --diff then does: sides_take(). */
 	{0, "new", NULL, "RUN..", "see --diff",
@@ -611,6 +634,7 @@ static int finish_options(struct resolve *r, struct err *err)
 		warn_ignored(r);
 	if (r->inputs.n == 1 && strcmp(r->inputs.v[0], "-"))
 		r->output.source = base_name(r->inputs.v[0]);
+	r->output.top.children = is_given(r, "children");
 	if (!r->output_path)
 		suit_terminal(r);
 	r->output.source_root = r->load.modules.symfs;

@@ -79,16 +79,33 @@ struct top_options {
 	unsigned rows;	  /* of a table; 0: all */
 	double limit;	  /* percent that a row has at least */
 	bool no_children; /* sort by self time, and leave out the column with callees */
-	bool callers;	  /* below each function who calls it most */
-	bool own_first;	  /* sort by self time, also with the column with callees */
-	unsigned lines;	  /* that all of a table has at most, if `rows` is 0; 0: all */
-	unsigned width;	  /* columns that a line has at most; 0: as many as it needs */
-	bool colours;	  /* for a terminal: of shares, as perf report has them */
-	/* Bits of enum top_column: these columns are left out, and rows that differ only there
-	 * are merged. */
-	unsigned merged;
+	enum top_callers {
+		TOP_CALLERS_NONE,
+		TOP_CALLERS_MAIN, /* below each function who calls it most */
+		TOP_CALLERS_TREE, /* all of its callers, to the roots */
+	} callers;
+	bool hierarchy;	       /* a level for each column */
+	const char *symbols;   /* only rows of these, with commas between them; NULL: all */
+	const char *separator; /* between columns that are not aligned; NULL: aligned */
+	bool children;	       /* was asked for: a difference is by shares with callees */
+	bool own_first;	       /* sort by self time, also with the column with callees */
+	unsigned lines;	       /* that all of a table has at most, if `rows` is 0; 0: all */
+	unsigned width;	       /* columns that a line has at most; 0: as many as it needs */
+	bool colours;	       /* for a terminal: of shares, as perf report has them */
+	/* Bits of enum top_column; rows that differ only in others are merged. 0: TOP_USUAL */
+	unsigned columns;
 };
-enum top_column { TOP_COMM = 1, TOP_DSO = 2, TOP_SYMBOL = 4 };
+/* In the order in which they are shown. */
+enum top_column {
+	TOP_COMM = 1,
+	TOP_DSO = 2,
+	TOP_SYMBOL = 4,
+	TOP_PID = 8,
+	TOP_TID = 16,
+	TOP_CPU = 32,
+	TOP_LINE = 64,
+	TOP_USUAL = TOP_COMM | TOP_DSO | TOP_SYMBOL,
+};
 
 /* The fields that script shows of a sample; bits. Names as in perf-script(1), -F. */
 enum script_field {
@@ -129,11 +146,11 @@ struct output_options {
 	const char *event;
 	struct picture_options picture;
 	struct top_options top;
-	bool unpacked;		/* pprof: without gzip */
-	const char *source_dir; /* where source files are looked for first; NULL: none */
+	bool unpacked;		 /* pprof: without gzip */
+	const char *source_dir;	 /* where source files are looked for first; NULL: none */
 	const char *source_root; /* instead of /; NULL: / */
-	bool full_paths;	/* of source files; else their base names */
-	uint64_t lost;		/* samples that the recorder lost, for formats that write it */
+	bool full_paths;	 /* of source files; else their base names */
+	uint64_t lost;		 /* samples that the recorder lost, for formats that write it */
 	/* Name of the input, for titles if the command is unknown; NULL: none. */
 	const char *source;
 	const char *generator; /* "unspool VERSION", for formats that name their writer */

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""The options of -f top: trees of callers, keys, levels, separators, differences. What they show are sums over folded stacks or
+over the samples of jsonl."""
+import collections
+import lzma
+import os
+import re
+import sys
+import tarfile
+
+sys.path.insert(0, os.path.join(os.environ["TOP"], "tests", "e2e"))
+import samples  # noqa: E402
+from common import RESOLVE, TOP, Tap, run  # noqa: E402
+
+tap = Tap()
+PLACE = os.path.join(TOP, "testdata", "recordings")
+with tarfile.open(os.path.join(PLACE, "root.tar.xz")) as t:
+    t.extractall(".")
+with lzma.open(os.path.join(PLACE, "cpp-pipe", "perf.data.xz")) as packed, open("perf.data", "wb") as f:
+    f.write(packed.read())
+
+
+def top(*options):
+    return run([RESOLVE, "--no-cache", "-q", "--symfs", "root", "--kallsyms", "root/kallsyms", "-f", "top", *options]).stdout
+
+
+# ---- callers: a program drawn so that the answer can be read off ---------------------------------------------------
+with open("c.folded", "w") as f:
+    f.write("p;main;a;work 400\np;main;b;c;work 300\np;main;b;work;x;work 200\np;work 99\np;main;a;tiny 1\n")
+tree = top("--callers=tree", "c.folded")
+block = tree[tree.index("] work\n"):].split("\n\n")[0]
+tap.check(block.split("\n")[1:] == ["            |",
+                                    "            |--40.00%--a",
+                                    "            |          main",
+                                    "            |--30.00%--c",
+                                    "            |          b",
+                                    "            |          main",
+                                    "             --20.00%--b",
+                                    "                       main"],
+          "--callers=tree: all callers, a recursion once, from its outermost frame", block)
+tap.check("from " in top("--callers", "c.folded") and "--40.00%--" not in top("--callers=main", "c.folded"), "--callers, --callers=main: three lines")
+percents = [float(x) for x in re.findall(r"--([\d.]+)%--", top("--callers=tree", "perf.data"))]
+tap.check(len(percents) > 10 and max(percents) <= 100, "--callers=tree of a recording", percents)
+
+# ---- keys ------------------------------------------------------------------------------------------------------------
+all_samples = samples.read(run([RESOLVE, "--no-cache", "-q", "--symfs", "root", "-f", "jsonl", "perf.data"]).stdout)
+total = sum(s["period"] for s in all_samples)
+for key, member in (("pid", "pid"), ("tid", "tid"), ("cpu", "cpu")):
+    want = collections.Counter()
+    for s in all_samples:
+        want[str(s.get(member, "?"))] += s["period"]
+    have = {m[2]: float(m[1]) for m in re.finditer(r"^ +[\d.]+% +([\d.]+)%  (\S+)$", top("--sort", key, "perf.data"), re.M)}
+    wrong = {k: (have.get(k), want[k]) for k in want if k not in have or abs(have[k] - 100 * want[k] / total) > 0.01001}
+    tap.check(have.keys() == want.keys() and not wrong, f"--sort {key}: sums over the samples of jsonl", wrong, have)
+rows = top("--sort", "srcline,sym", "perf.data")
+tap.check(re.search(r"  threads\.cc:\d+ +\[\.\] work::worker", rows), "--sort srcline,sym", rows)
+levels = top("--sort", "comm,dso,sym", "--hierarchy", "perf.data").splitlines()
+sums, parts = {}, collections.Counter()
+for line in levels:
+    m = re.match(r"( *)([\d.]+)%  (.*)", line)
+    if m:
+        level = (len(m[1]) + len(m[2]) - 8) // 4
+        sums[level, m[3]] = float(m[2])
+        parts[level] += float(m[2])
+tap.check(set(parts) == {0, 1, 2} and all(abs(p - 100) < 0.01 * len(levels) for p in parts.values()), "--hierarchy: each level is all of it", parts, levels[:20])
+fields = [line.split("|") for line in top("-t", "|", "perf.data").splitlines() if not line.startswith("#")]
+tap.check(len(fields) > 5 and all(len(f) == 5 for f in fields), "-t: columns with a separator", fields[:3])
+only = [line for line in top("--field-separator=,", "--symbols", "main,work::spin", "perf.data").splitlines() if line[0] != "#"]
+tap.check(len(only) == 2 and all("spin" in o or "main" in o for o in only), "-S: only rows of these functions", only)
+
+# ---- a difference ---------------------------------------------------------------------------------------------------
+with open("base.folded", "w") as f:
+    f.write("main;a 5000\nmain;b 4000\nmain;c 1000\n")
+with open("new.folded", "w") as f:
+    f.write("main;a 5000\nmain;b 3990\nmain;c 9000\n")
+changes = [tuple(m) for m in re.findall(r"^ +([\d.]+)% +([\d.]+)% +([+-][\d.]+)%([~ ]).*  (\S+)$", top("--diff", "base.folded", "new.folded"), re.M)]
+tap.check(changes == [("10.00", "50.03", "+40.03", " ", "c"), ("50.00", "27.79", "-22.21", " ", "a"), ("40.00", "22.18", "-17.82", " ", "b")],
+          "--diff: shares of both sides, the largest change first", changes)
+tap.check("  main\n" not in top("--diff", "base.folded", "new.folded") and "nothing changed" in top("--diff", "base.folded", "base.folded"), "--diff of the same: nothing changed")
+tap.end()
