@@ -47,6 +47,8 @@ table() {
 		test command bzip2			bzip2			=	=	bzip2
 		test command xz				xz-utils		=	=	xz
 		test command zstd			zstd			=	=	zstd
+		test command jq			jq			=	=	jq
+		test command curl			curl			=	=	curl
 		test command less			less			=	=	less
 		test command man			man-db			=	=	man-db
 		test command mandoc			mandoc			=	=	mandoc

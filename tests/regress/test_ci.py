@@ -10,14 +10,14 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import mix  # noqa: E402
 from drawn import BIN, run_live  # noqa: E402
+from proposals import make_repository, sh, write  # noqa: E402
 from tap import Tap  # noqa: E402
 
 TOP = os.environ["TOP"]
 tap = Tap()
 with open(os.path.join(TOP, "doc/ci.md")) as f:
-    YAML = re.findall(r"```yaml\n(.*?)```", f.read(), re.S)
+    YAML = [text.replace("/tmp/unspool/packaging", f"{TOP}/packaging") for text in re.findall(r"```yaml\n(.*?)```", f.read(), re.S) if re.search("^(  )?confirm:", text, re.M)]
 
 
 def jobs(text):
@@ -41,31 +41,6 @@ def jobs(text):
     return found
 
 
-def sh(cmd, cwd=None):
-    subprocess.run(cmd, shell=True, check=True, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-
-def write(path, text, mode=0o644):
-    with open(path, "w") as f:
-        f.write(text)
-    os.chmod(path, mode)
-
-
-def make_repository():
-    """origin.git with the branches main, slower, harmless."""
-    os.makedirs("work")
-    write("work/Makefile", "program: program.c\n\tgcc -O1 -g -o $@ program.c\n")
-    source = mix.source().replace("c > 1 ? atoi(v[1])", "c > 1 ? 1200")
-    git = "git -c user.name=t -c user.email=t@example.org"
-    write("work/program.c", source)
-    sh(f"git init -q -b main && git add -A && {git} commit -qm first && git checkout -qb slower", "work")
-    write("work/program.c", source.replace("#define P2 100", "#define P2 300"))
-    sh(f"{git} commit -qam slower && git checkout -q main && git checkout -qb harmless", "work")
-    write("work/program.c", "/* a comment */\n" + source)
-    sh(f"{git} commit -qam comment && git checkout -q main", "work")
-    sh("git clone -q --bare work origin.git")
-
-
 def run_job(steps, where, env, files=()):
     """In a fresh checkout, which artifacts were copied into. (failed, texts)"""
     shutil.rmtree(os.path.dirname(where), ignore_errors=True)
@@ -85,9 +60,12 @@ def run_job(steps, where, env, files=()):
 
 
 os.makedirs("tools")
-write("tools/gh", f'#!/bin/sh\necho "$@" >> {os.path.abspath("gh.log")}\ncat "$5" >> {os.path.abspath("gh.log")}\n', 0o755)
+write("tools/gh", f'''#!/bin/sh
+echo "$@" >> {os.path.abspath("gh.log")}
+for word; do case $word in body=@*) cat "${{word#body=@}}" >> {os.path.abspath("gh.log")};; esac; done
+''', 0o755)
 write("tools/sudo", "#!/bin/sh\nexit 0\n", 0o755)
-ENV = {**os.environ, "PATH": f"{os.path.abspath('tools')}:{BIN}:{os.environ['PATH']}", "GITHUB_BASE_REF": "main", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main", "PR": "7",
+ENV = {**os.environ, "PATH": f"{os.path.abspath('tools')}:{BIN}:{os.environ['PATH']}", "GITHUB_BASE_REF": "main", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main", "PR": "7", "GITHUB_REPOSITORY": "me/project",
        "GITHUB_OUTPUT": os.path.abspath("output"), "GITHUB_STEP_SUMMARY": os.path.abspath("summary")}
 
 
@@ -116,7 +94,7 @@ def live():
     make_repository()
     wanted, failed, texts = github("slower")
     tap.check(wanted and failed, "GitHub: something got slower: found, and confirmed by a second job", *texts)
-    tap.check("pr comment 7 --body-file summary.md" in commented() and "`leaf_2`" in commented(), "GitHub: a comment names the function", commented())
+    tap.check("api --method POST repos/me/project/issues/7/comments" in commented() and "`leaf_2`" in commented(), "GitHub: a comment names the function", commented())
     tap.check("::error file=program.c" in "".join(texts), "GitHub: and an annotation its line", *texts)
     wanted, failed, texts = github("harmless")
     tap.check(not failed and not commented(), "GitHub: nothing got slower: green, no comment", wanted, *texts)
