@@ -122,14 +122,15 @@ static enum fp_owner called_by_interpreter(struct walk *w, const struct cursor *
 }
 
 /* True if a word below the record, at least `above` bytes, may be a return address into JIT code:
- * that code would be skipped, if the record is its own. */
-static bool is_past_jit(struct walk *w, const struct cursor *c, uint64_t above)
+ * that code would be skipped, if the record is its own. Code may call itself, by way of a function
+ * that goes on there by a jump; `but`: an address that does not count, 0: none. */
+static bool is_past_jit(struct walk *w, const struct cursor *c, uint64_t above, uint64_t but)
 {
 	const unsigned word = w->arch->word_bytes;
 	uint64_t at, value;
 
 	for (at = c->sp; at + above < c->fp && walk_word(w, at, word, &value); at += word)
-		if (is_jit_code(w, value) && value != c->ip)
+		if (is_jit_code(w, value) && value != but)
 			return true;
 	return false;
 }
@@ -194,14 +195,14 @@ enum fp_owner jit_owner_find(struct walk *w, const struct cursor *c, bool is_hot
 		enum fp_owner owner = entered_by_v8(w, c, caller);
 
 		/* Code of other compilers, such as Mono's, may leave the frame pointer alone. */
-		return owner == FP_OWNER_SELF && is_past_jit(w, c, 0) &&
+		return owner == FP_OWNER_SELF && is_past_jit(w, c, 0, 0) &&
 				       (!leads_to_jit(w, c->fp) || !keeps_fp(w, c))
 			       ? FP_OWNER_UNKNOWN
 			       : owner;
 	}
 	/* call_stub, the outermost JIT code, owns the record, which is 12 words above the arguments
 	 * that it passes; all other such code has a return address into it below these. */
-	if (!leads_to_jit(w, c->fp) && is_past_jit(w, c, ENTRY_BYTES))
+	if (!leads_to_jit(w, c->fp) && is_past_jit(w, c, ENTRY_BYTES, c->ip))
 		return FP_OWNER_UNKNOWN;
 	if (c->is_return_address || !walk_word(w, c->sp, word, &top))
 		return FP_OWNER_SELF;

@@ -264,6 +264,7 @@ def owners(at):
     # as in Mono, whose functions keep no frame pointer: W:Fib, W:Fib, W:Main, a wrapper with a record, the runtime
     walk("JIT code that may have called it, and a record that leads to a file: ends", [], JUNK, CODE + 0x106, JUNK)
     walk("JIT code that may have called it is right above it: ends", [], CODE + 0x106, JUNK, JUNK)
+    walk("the same call of JIT code may have called it, by way of a function that jumps on: ends", [], JUNK, CODE + 3, JUNK)
     # JIT code with a frame pointer has called some without: the record leads to JIT code, too
     for name, below, more in (("that may have called it, which has a record: ends", [JUNK, JUNK], []),
                               ("of V8, which keeps frame pointers: below the record are a function and a context", [0x7e0000000101, 0x7e0000000201],
