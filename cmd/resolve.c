@@ -18,6 +18,7 @@
 #include "cmd/resolve_options.h"
 #include "cmd/watch.h"
 #include "cmd/write.h"
+#include "cmd/write_file.h"
 
 enum { EXIT_FINE = 0, EXIT_DAMAGED = 1, EXIT_TROUBLE = 2 };
 
@@ -167,9 +168,43 @@ static int report_quality(struct resolve *r, const struct loaded *p, double seco
 	return 0;
 }
 
-/* Writes the profile, or what explains an address of it. */
-static int write_answer(struct resolve *r, const struct loaded *in, struct err *err)
+struct portable {
+	const struct load_options *load;
+	struct loaded *in;
+	struct cut_report report;
+};
+
+static int write_bundled(void *what, FILE *out, struct err *err)
 {
+	struct portable *p = what;
+
+	return load_portable(p->load, p->in, out, &p->report, err);
+}
+
+/* Writes a recording that carries what it needs, and says what it could not take along. */
+static int write_portable(const struct resolve *r, struct loaded *in, struct err *err)
+{
+	struct portable p = {&r->load, in, {0}};
+	int rc = write_file(r->output_path, PACK_NONE, write_bundled, &p, err);
+	char *line, *rest = NULL;
+
+	if (!rc && !r->quiet) {
+		fprintf(stderr, "resolve: %s: with %zu module%s and %zu file%s of JIT compilers\n",
+			r->output_path, p.report.modules, &"s"[p.report.modules == 1],
+			p.report.files, &"s"[p.report.files == 1]);
+		for (line = p.report.lacks ? strtok_r(p.report.lacks, "\n", &rest) : NULL; line;
+		     line = strtok_r(NULL, "\n", &rest))
+			fprintf(stderr, "resolve: not in it: %s\n", line);
+	}
+	free(p.report.lacks);
+	return rc;
+}
+
+/* Writes the profile, or what explains an address of it. */
+static int write_answer(struct resolve *r, struct loaded *in, struct err *err)
+{
+	if (r->bundle)
+		return write_portable(r, in, err);
 	if (!r->explain)
 		return write_result(r, in->profile, err);
 	if (!report_address(in, r->explain_ip, stdout))

@@ -274,6 +274,11 @@ static const struct option_row options[] = {
 	 SETS_FLAG(output.picture.reverse), .part = OUTPUT_REVERSE},
 	{0, "header", "header-only", NULL, "print the recording's header and stop",
 	 SETS_FLAG(header_only)},
+	{0, "bundle", NULL, NULL,
+	 "instead of a profile, write to -o FILE a recording that carries what it\n"
+	 "needs of binaries, JIT compilers and kernel: any machine reads it",
+	 SETS_FLAG(bundle)},
+	{0, "bundle-full", NULL, NULL, "the same with whole files", SETS_FLAG(load.bundle_full)},
 	{0, "diff", NULL, "BASE",
 	 "how the input differs from this one.\n"
 	 "Several runs show what is noise: --diff base/*.data --new new/*.data, or\nfolders",
@@ -621,7 +626,16 @@ static int finish_options(struct resolve *r, struct err *err)
 		r->output_path = NULL;
 	if (r->output_path && is_input(r, r->output_path))
 		return err_set(err, ERR_USAGE, r->output_path, "-o names the recording itself");
-	if (r->output_path)
+	r->bundle |= r->load.bundle_full;
+	if (r->bundle && (!r->output_path || r->inputs.n != 1 || r->diff.paths[0].n || r->format))
+		return err_set(err, ERR_USAGE, NULL,
+			       "--bundle makes one recording of one: resolve --bundle -o FILE "
+			       "perf.data");
+	if (r->bundle) /* all that any output can need */
+		r->load.keep |= PROFILE_KEEP_IPS;
+	if (r->bundle)
+		r->format = output_formats[0];
+	if (r->output_path && !r->bundle)
 		choose_format(r);
 	if (!r->format && r->output_path &&
 	    strrchr(r->output_path, '.') > strrchr(r->output_path, '/'))

@@ -27,6 +27,8 @@ struct resolve {
 	struct requirements require;
 	bool requires;
 	uint64_t explain_ip;
+	bool bundle;
+	const char *unbundle_dir; /* NULL: not wanted */
 	struct fetch_watch watch;
 	char cache_dir[PATH_MAX];
 	bool strict, quiet, verbose, no_sandbox, no_cache, header_only, explain, show_help, show_version, show_formats,

@@ -339,6 +339,8 @@ struct jitdump;
  * root is read only if it is the recorded one, by device and inode. Returns 0, or a negative error
  * code with *err. */
 int jit_codes_new(struct jit_codes **ret, const char *symfs, bool trusts_all, struct err *err);
+/* What the recording carries is used instead of files here; it must outlive `j`. */
+void jit_codes_use_bundle(struct jit_codes *j, const struct bundle *bundle);
 void jit_codes_free(struct jit_codes *j); /* NULL is allowed */
 /* Opens the file (address_space_jitdump()) that process `pid` has mapped. *ret is NULL if it cannot
  * be read or contains no functions; valid until jit_codes_free(). Returns 0, or -ERR_NOMEM. */

@@ -6,12 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/hash.h"
 #include "base/rooted.h"
+#include "base/write_all.h"
 #include "functions/jitdump.h"
 
 struct dump {
@@ -22,6 +24,7 @@ struct dump {
 struct jit_codes {
 	char *symfs; /* "": none */
 	bool trusts_all;
+	const struct bundle *bundle; /* NULL: none */
 	pthread_mutex_t lock;
 	VEC(struct dump) dumps;
 	VEC(struct jit_cut) cuts;
@@ -44,6 +47,11 @@ int jit_codes_new(struct jit_codes **ret, const char *symfs, bool trusts_all, st
 	}
 	*ret = j;
 	return 0;
+}
+
+void jit_codes_use_bundle(struct jit_codes *j, const struct bundle *bundle)
+{
+	j->bundle = bundle;
 }
 
 void jit_codes_free(struct jit_codes *j)
@@ -90,12 +98,34 @@ static int read_at(const struct jit_codes *j, const struct dso *dso, const char 
 	return rc;
 }
 
+/* Reads what the recording carries, as a file. */
+static int read_recorded(const struct bundle_entry *e, struct dump *d)
+{
+	struct bundle_bytes bytes;
+	int fd, rc = bundle_contents(e, &bytes, NULL);
+
+	if (rc)
+		return rc;
+	fd = memfd_create("jitdump", MFD_CLOEXEC);
+	rc = fd < 0 || write_all(fd, bytes.v, bytes.n)
+		     ? -ERR_IO
+		     : jitdump_read_fd(d->codes, fd, e->path, NULL);
+	if (fd >= 0)
+		close(fd);
+	bundle_bytes_done(&bytes);
+	return rc;
+}
+
 /* Reads the file at its path, or else as a process in a container that is still running sees it. */
 static int read_somewhere(const struct jit_codes *j, const struct dso *dso, uint32_t pid,
 			  struct dump *d)
 {
+	const struct bundle_entry *e = bundle_find_path(j->bundle, BUNDLE_FILE, dso->path);
 	char path[PATH_MAX];
 	int n = snprintf(path, sizeof path, "%s%s", j->symfs, dso->path), rc = -ERR_NOT_FOUND;
+
+	if (e)
+		return read_recorded(e, d);
 
 	if (n > 0 && n < (int)sizeof path)
 		rc = read_at(j, dso, path, d);

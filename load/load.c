@@ -116,7 +116,7 @@ static void keep_facts(struct loaded *l)
 			    "%s: the jitdump ends inside of a record at offset %#" PRIx64
 			    ": code that was made later has no names",
 			    cut.dump->path, cut.off);
-	l->damaged = s->damaged || s->interrupted || s->truncated;
+	l->damaged = s->damaged || s->interrupted || s->truncated || l->bundle_damaged;
 	l->lost = perf_lost(s);
 	l->lost_bytes = s->lost_bytes;
 	for (i = 0; i < PERF_SKIP_N; i++)

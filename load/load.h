@@ -17,9 +17,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/err.h"
 #include "base/vec.h"
+#include "cut/cut.h"
 #include "input/input.h"
 #include "modules/modules.h"
 #include "profile/profile.h"
@@ -113,6 +115,7 @@ struct load_options {
 	struct modules_options modules;
 	struct symbolizer_options symbolizer;
 	enum fetch_mode fetch;
+	bool bundle_full; /* load_portable(): whole files */
 	/* The name of an option that only a recording can fulfil: other inputs are refused with it;
 	 * NULL: there is none. */
 	const char *for_recording;
@@ -171,7 +174,9 @@ struct loaded {
 	VEC(double) thread_seconds; /* of the processor, while loading */
 
 	/* Private to load/. */
-	struct perf_file *counted;
+	struct perf_file *counted, *again;
+	struct bundle *bundle; /* what the recording carries; NULL: nothing */
+	bool bundle_damaged;
 	struct trace_names *trace_names;
 	struct sample_filter filter;
 };
@@ -187,6 +192,12 @@ void loaded_done(struct loaded *l);
  * without log, which refers to nothing outside of it. What was compiled of debug information is
  * left in the cache for the next input. Returns 0, or negative with *err. */
 int loaded_detach(struct loaded *l, unsigned keep, struct err *err);
+
+/* Writes the recording that was loaded, with all that its profile was made from: it gives the same
+ * profile where none of the files is. For a file, once. *report says what is in it, and what is not;
+ * its `lacks` is the caller's. Returns 0, or negative with *err. */
+int load_portable(const struct load_options *opt, struct loaded *l, FILE *out,
+		  struct cut_report *report, struct err *err);
 
 /* Are the events (a list of names; NULL: any) among the profile's? If not, *err lists those. */
 int load_check_events(const struct profile *p, const char *list, struct err *err);

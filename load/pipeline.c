@@ -1,6 +1,7 @@
 /* pipeline.c - the two loops: unwind all samples; symbolize the distinct addresses. */
 #include "load/pipeline.h"
 
+#include <inttypes.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +47,26 @@ static bool may_have_tracepoints(const struct perf_file *f)
 	return perf_file_info(f)->is_pipe;
 }
 
+/* What the recording carries. Damage costs only what is damaged. Returns 0 or -ERR_NOMEM. */
+static int open_bundle(struct loaded *p, struct err *err)
+{
+	size_t n;
+	const uint8_t *section = perf_file_feature(p->file, FEATURE_BUNDLE, &n);
+	struct err why = {0};
+	uint64_t lost;
+	int rc = section ? bundle_open(&p->bundle, section, n, &why) : 0;
+
+	if (rc == -ERR_NOMEM)
+		return err_nomem(err);
+	lost = rc ? n : p->bundle ? bundle_lost_bytes(p->bundle) : 0;
+	if (!lost)
+		return 0;
+	p->bundle_damaged = true;
+	loaded_note(p, "%" PRIu64 " of the %zu bytes of files that it carries cannot be used%s%s",
+		    lost, n, rc ? ": " : "", why.what);
+	return 0;
+}
+
 int pipeline_load(struct loaded *p, const struct load_options *opt, struct err *err)
 {
 	double start = clock_seconds();
@@ -61,7 +82,10 @@ int pipeline_load(struct loaded *p, const struct load_options *opt, struct err *
 		return err_nomem(err);
 	mo.os_release = perf_file_info(p->file)->os_release;
 	mo.recorded_s = written_s(p->path);
-	rc = modules_new(&p->modules, &mo, err);
+	rc = open_bundle(p, err);
+	mo.bundle = p->bundle;
+	if (!rc)
+		rc = modules_new(&p->modules, &mo, err);
 	if (!rc && mo.fetch) {
 		listener_begin(opt, LOAD_LOOKS_FOR_BINARIES, p->path, NULL);
 		rc = prefetch_binaries(p, opt, err);
@@ -69,6 +93,8 @@ int pipeline_load(struct loaded *p, const struct load_options *opt, struct err *
 	}
 	if (!rc)
 		rc = jit_codes_new(&p->jit, mo.symfs, opt->symbolizer.foreign_jit_maps, err);
+	if (!rc)
+		jit_codes_use_bundle(p->jit, p->bundle);
 	if (!rc && opt->keep & PROFILE_KEEP_TRACE && may_have_tracepoints(p->file)) {
 		p->trace_names = trace_names_new(p, opt);
 		rc = p->trace_names ? 0 : err_nomem(err);
@@ -138,10 +164,13 @@ void pipeline_close(struct loaded *p)
 		modules_free(p->modules);
 	perf_file_close(p->file);
 	perf_file_close(p->counted);
+	perf_file_close(p->again);
+	bundle_free(p->bundle);
 	p->depths = NULL;
 	p->trace_names = NULL;
 	p->symbolizer = NULL;
 	p->jit = NULL;
 	p->modules = NULL;
-	p->file = p->counted = NULL;
+	p->file = p->counted = p->again = NULL;
+	p->bundle = NULL;
 }

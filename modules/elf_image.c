@@ -131,22 +131,22 @@ static int read_phdrs(struct elf_image *img, struct err *err)
 /* ---- opening ----------------------------------------------------------------------------- */
 
 /* Takes ownership of the bytes. */
-static int image_make(struct elf_image **ret, const uint8_t *bytes, size_t size, bool mapped,
+static int image_make(struct elf_image **ret, const uint8_t *bytes, size_t size, size_t mapped_bytes,
 		      const char *name, struct err *err)
 {
 	struct elf_image *img = calloc(1, sizeof *img);
 	int rc;
 
 	if (!img) {
-		if (mapped)
-			munmap((void *)(uintptr_t)bytes, size);
+		if (mapped_bytes)
+			munmap((void *)(uintptr_t)bytes, mapped_bytes);
 		else
 			free((void *)(uintptr_t)bytes);
 		return err_nomem(err);
 	}
 	img->bytes = bytes;
 	img->size = img->stored_bytes = size;
-	img->mapped = mapped;
+	img->mapped_bytes = mapped_bytes;
 	pthread_mutex_init(&img->lock, NULL);
 	pthread_cond_init(&img->inflated, NULL);
 	img->path = strdup(name);
@@ -169,7 +169,7 @@ static int image_make(struct elf_image **ret, const uint8_t *bytes, size_t size,
 int elf_image_open_unpacked(struct elf_image **ret, uint8_t *bytes, size_t size,
 			    size_t stored_bytes, const char *name, struct err *err)
 {
-	int rc = image_make(ret, bytes, size, false, name, err);
+	int rc = image_make(ret, bytes, size, 0, name, err);
 
 	if (!rc)
 		(*ret)->stored_bytes = stored_bytes;
@@ -184,7 +184,16 @@ int elf_image_open_memory(struct elf_image **ret, const void *data, size_t size,
 	if (!copy)
 		return err_nomem(err);
 	memcpy(copy, data, size);
-	return image_make(ret, copy, size, false, name, err);
+	return image_make(ret, copy, size, 0, name, err);
+}
+
+int image_open_mapped(struct elf_image **ret, struct bundle_bytes *bytes, const char *name,
+		      struct err *err)
+{
+	const struct bundle_bytes b = *bytes;
+
+	*bytes = (struct bundle_bytes){0};
+	return image_make(ret, b.v, b.n, b.mapped, name, err);
 }
 
 static uint64_t mtime_ns(const struct stat *st)
@@ -220,12 +229,12 @@ int elf_image_open_fd(struct elf_image **ret, int fd, const char *name, struct e
 				       err_code_text((enum err_code) - rc));
 		rc = elf_image_open_unpacked(ret, plain, plain_size, size, name, err);
 	} else {
-		rc = image_make(ret, p, size, true, name, err);
+		rc = image_make(ret, p, size, size, name, err);
 	}
 	if (rc)
 		return rc;
 	(*ret)->mtime_ns = mtime_ns(&st);
-	if ((*ret)->mapped)
+	if ((*ret)->mapped_bytes)
 		(*ret)->file = (struct image_file){st.st_dev, st.st_ino};
 	return 0;
 }
@@ -291,8 +300,8 @@ void elf_image_close(struct elf_image *img)
 	free(img->sections);
 	free(img->phdrs);
 	free(img->segments);
-	if (img->mapped)
-		munmap((void *)(uintptr_t)img->bytes, img->size);
+	if (img->mapped_bytes)
+		munmap((void *)(uintptr_t)img->bytes, img->mapped_bytes);
 	else
 		free((void *)(uintptr_t)img->bytes);
 	pthread_cond_destroy(&img->inflated);

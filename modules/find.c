@@ -424,6 +424,8 @@ static struct elf_image *find_vdso(struct finder *f)
 	struct utsname un;
 
 	if (!img)
+		img = find_recorded(f);
+	if (!img)
 		img = vdso_by_release(f);
 	if (img)
 		return img;
@@ -454,8 +456,13 @@ struct elf_image *find_image(struct finder *f)
 	switch (dso->kind) {
 	case DSO_FILE:
 	case DSO_KERNEL_MODULE:
-		img = find_by_path(f);
-		return img ? img : find_by_id(f, "elf");
+		/* Without a build id nothing proves that a file here is the recorded one. */
+		img = dso->build_id.size ? NULL : find_recorded(f);
+		if (!img)
+			img = find_by_path(f);
+		if (!img)
+			img = find_by_id(f, "elf");
+		return img || !dso->build_id.size ? img : find_recorded(f);
 	case DSO_VDSO:
 		return find_vdso(f);
 	default:

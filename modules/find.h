@@ -20,6 +20,7 @@ struct search_path {
 	char *debuginfod_dir;		       /* "" if it is not to be searched */
 	char *os_release;		       /* of the recording; "" when unknown */
 	int64_t recorded_s;
+	const struct bundle *bundle; /* borrowed; NULL: none */
 };
 
 /* Images by path: common (dwz) files are shared by many modules. */
@@ -96,6 +97,10 @@ const char *build_id_text(const struct build_id *id, bool split, char out[BUILD_
 /* find_process.c: the image as the process that mapped it sees it: in its container, or although it
  * was deleted since. */
 struct elf_image *find_in_process(struct finder *f);
+/* find_recorded.c: the image, and a file with symbols or DWARF of a build id (size 0: of the dso), that
+ * the recording carries; NULL: none. */
+struct elf_image *find_recorded(struct finder *f);
+struct elf_image *find_recorded_debug(struct finder *f, const struct build_id *id);
 /* The image of the dso. If there is none, returns NULL and f->miss is the reason. */
 struct elf_image *find_image(struct finder *f);
 /* Sets debug, alt and mini of the module. */

@@ -273,6 +273,8 @@ void find_debug(struct finder *f)
 		m->debug = debug_by_id(f, &check);
 	if (!m->debug && m->image)
 		m->debug = debug_by_debuglink(f, id);
+	if (!m->debug)
+		m->debug = find_recorded_debug(f, id);
 	if (!m->debug && m->dso->kind == DSO_KERNEL)
 		m->debug = find_vmlinux(f, &check);
 	if (!m->debug && m->dso->kind == DSO_KERNEL_MODULE)

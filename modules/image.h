@@ -36,7 +36,7 @@ struct elf_image {
 	const uint8_t *bytes;
 	size_t size;
 	size_t stored_bytes; /* of the file or section that it was unpacked from, else size */
-	bool mapped;	     /* `bytes` must be unmapped; else freed */
+	size_t mapped_bytes; /* `bytes` must be unmapped; 0: freed */
 	bool is_64, swapped;
 	bool is_partial; /* made of single sections that were fetched from servers */
 	Elf64_Ehdr ehdr; /* native byte order, widened */
@@ -54,6 +54,9 @@ struct elf_image {
 
 /* Like elf_image_open(), for a path below a root (base/rooted.h). */
 int image_open_below(struct elf_image **ret, const char *root, const char *path, struct err *err);
+/* Opens bytes of a bundle. Takes ownership of them, also on failure. */
+int image_open_mapped(struct elf_image **ret, struct bundle_bytes *bytes, const char *name,
+		      struct err *err);
 /* Like elf_image_open(), from a descriptor, which the caller closes. `name` is for messages. */
 int elf_image_open_fd(struct elf_image **ret, int fd, const char *name, struct err *err);
 /* Does the file have all its contents? Linkers and strip write the section table last; so a file

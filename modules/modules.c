@@ -244,6 +244,11 @@ const char *modules_symfs(const struct modules *m)
 	return m->dirs.symfs;
 }
 
+const struct bundle *modules_bundle(const struct modules *m)
+{
+	return m->dirs.bundle;
+}
+
 const char *modules_buildid_dir(const struct modules *m)
 {
 	return m->dirs.buildid_dir;

@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "bundle/bundle.h"
 #include "reader/reader.h"
 
 /* ---- one ELF file ------------------------------------------------------------------------ */
@@ -243,6 +244,10 @@ struct modules_options {
 	 * /lib/modules/os_release/vdso, or this process's if that release runs here. */
 	const char *os_release;
 	const struct fetch_options *fetch; /* NULL: the network is not used */
+	/* What the recording carries, which must outlive the modules; NULL: nothing. Files here
+	 * that have the recorded build id come before it; of files without build id only the one
+	 * in there is taken. */
+	const struct bundle *bundle;
 };
 
 /* `opt` may be NULL; it is copied. The environment (HOME, caches) is read here, once. With `fetch`
@@ -256,6 +261,8 @@ char *modules_fetch_dir(void);
 
 /* The prefix for all paths; "" for none. */
 const char *modules_symfs(const struct modules *m);
+/* What the recording carries; NULL: nothing. */
+const struct bundle *modules_bundle(const struct modules *m);
 /* Where perf keeps copies of files, and symbol lists of kernels; "" for nowhere. */
 const char *modules_buildid_dir(const struct modules *m);
 

@@ -342,6 +342,9 @@ struct perf_file_info {
 };
 const struct perf_file_info *perf_file_info(const struct perf_file *f);
 
+/* The feature section of bundle/. */
+#define FEATURE_BUNDLE 200
+
 /* The raw bytes of a header feature section (bits >= 200 are capture's own); NULL if absent. Valid
  * until close; of pipes, whose records can replace a section, only until the next read. */
 const uint8_t *perf_file_feature(const struct perf_file *f, unsigned bit, size_t *size);

@@ -20,7 +20,7 @@ enum { PAGE = 4096 };
 enum { LINE_BYTES = 40 };
 
 struct line {
-	uint64_t addr;
+	uint64_t addr, end; /* end: 0: unknown, as in the kernel's own lists */
 	char type;
 	char *name, *module; /* module: NULL for the kernel */
 };
@@ -40,7 +40,13 @@ static bool take_line(char **p, char *end, struct line *ret)
 	char *s = *p, *name_end, *nl, *open, *close;
 	bool ok;
 
-	ok = take_hex(&s, &ret->addr) && s[0] == ' ' && s[1] && s[1] != '\n' && s[2] == ' ';
+	ok = take_hex(&s, &ret->addr);
+	ret->end = 0;
+	if (ok && *s == '-') { /* in bundles */
+		s++;
+		ok = take_hex(&s, &ret->end);
+	}
+	ok = ok && s[0] == ' ' && s[1] && s[1] != '\n' && s[2] == ' ';
 	ret->type = ok ? s[1] : 0;
 	ret->name = name_end = ok ? s + 3 : s;
 	ret->module = NULL;
@@ -110,6 +116,11 @@ static int add_line(struct kallsyms *k, const struct line *l)
 		.start = l->addr, .end = UINT64_MAX, .name = l->name, .flags = FUNC_SIZELESS};
 	uint32_t tag = 0;
 
+	if (l->end) {
+		f.end = l->end;
+		f.flags = 0;
+	}
+
 	if (l->name[0] == '_' && !l->module) {
 		if (!strcmp(l->name, "_text"))
 			k->_text = l->addr;
@@ -139,6 +150,8 @@ static void close_gaps(struct kallsyms *k)
 	for (i = 0; i < n; i++) {
 		uint64_t page_end = ((v[i].start + PAGE - 1) & ~(uint64_t)(PAGE - 1)) + PAGE;
 
+		if (!(v[i].flags & FUNC_SIZELESS))
+			continue;
 		if (page_end < v[i].start)
 			page_end = UINT64_MAX;
 		if (i + 1 == n || v[i].tag != v[i + 1].tag)

@@ -257,6 +257,25 @@ static int load_running(struct kernel *k, const struct source_env *env)
 	return rc;
 }
 
+/* What the bundle of the recording has: of the functions that were on stacks the part up to the last
+ * such address. */
+static int load_recorded(struct kernel *k, const struct bundle_entry *e)
+{
+	struct bundle_bytes bytes;
+	char *text;
+	int rc = e ? bundle_contents(e, &bytes, NULL) : -ERR_NOT_FOUND;
+
+	if (rc)
+		return rc == -ERR_NOMEM ? rc : 0;
+	text = malloc(bytes.n + 1);
+	if (text)
+		memcpy(text, bytes.v, bytes.n + 1); /* a NUL follows */
+	rc = text ? parse(k, text, bytes.n, true) : -ERR_NOMEM;
+	bundle_bytes_done(&bytes);
+	snprintf(k->source, sizeof k->source, "kallsyms from the recording");
+	return rc;
+}
+
 static int load(struct kernel *k, const struct source_env *env)
 {
 	char *data = k->data;
@@ -276,6 +295,9 @@ static int load(struct kernel *k, const struct source_env *env)
 	}
 	/* The running kernel first, because its list also has the current addresses of modules. */
 	rc = load_running(k, env);
+	if (rc || k->why == SYM_MISS_FOUND)
+		return rc;
+	rc = load_recorded(k, bundle_find_path(modules_bundle(env->modules), BUNDLE_KALLSYMS, NULL));
 	if (rc || k->why == SYM_MISS_FOUND)
 		return rc;
 	return load_cached(k, modules_buildid_dir(env->modules));

@@ -89,12 +89,37 @@ static int read_map(struct symbol_source *s, struct jit_state *j, const char *pa
 	return rc;
 }
 
+/* The map that the recording carries. Sets j->text. */
+static int read_recorded(struct jit_state *j, const struct bundle_entry *e, size_t *size)
+{
+	struct bundle_bytes bytes;
+	int rc = bundle_contents(e, &bytes, NULL);
+
+	if (rc)
+		return rc;
+	*size = bytes.n;
+	j->text = malloc(bytes.n + 1);
+	if (j->text)
+		memcpy(j->text, bytes.v, bytes.n + 1); /* a NUL follows */
+	bundle_bytes_done(&bytes);
+	return j->text ? 0 : -ERR_NOMEM;
+}
+
 static int open_map(struct symbol_source *s, struct jit_state *j, struct err *err)
 {
+	const struct bundle_entry *e = bundle_find_path(modules_bundle(s->env->modules),
+							BUNDLE_FILE, s->dso->path);
 	const char *symfs = modules_symfs(s->env->modules);
 	char path[PATH_MAX];
 	size_t size;
 	int rc;
+
+	rc = e ? read_recorded(j, e, &size) : -ERR_NOT_FOUND;
+	if (!rc) {
+		if (perfmap_parse(&j->map, j->text, size))
+			return err_nomem(err);
+		return source_says(s, err, "%s from the recording", s->dso->path);
+	}
 
 	snprintf(path, sizeof path, "%s%s", symfs, s->dso->path);
 	rc = read_map(s, j, path, &size);

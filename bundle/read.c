@@ -1,0 +1,284 @@
+/* read.c - finds the entries of a bundle and unpacks them. Nothing in the section is trusted. */
+#include "bundle/bundle.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <zstd.h>
+#include <zstd_errors.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/hash.h"
+
+/* Bounds on what a section of a few bytes can ask for. The address space that a file with holes
+ * takes is not memory, but may be walked over. */
+#define SIZE_MAX_BYTES	 (8ull << 30)
+#define PACKED_MAX_BYTES (4ull << 30)
+#define PACKED_TIMES_MAX 4096
+#define PACKED_FREE	 (1ull << 20)
+#define PATH_BYTES_MAX	 4096u
+#define ENTRIES_MAX	 (1u << 20)
+
+enum { ALIGN = 8, SECTION_HEADER = 16 };
+
+struct bundle {
+	VEC(struct bundle_entry) entries;
+	uint64_t lost;
+	struct arena paths;
+};
+
+static bool has_holes(enum bundle_kind kind)
+{
+	return kind == BUNDLE_IMAGE || kind == BUNDLE_DEBUG;
+}
+
+static uint64_t sum_of(const struct bundle_header *h, const uint8_t *path)
+{
+	struct bundle_header copy = *h;
+
+	copy.sum = 0;
+	return hash_mix(hash_bytes(&copy, sizeof copy), hash_bytes(path, h->path_bytes));
+}
+
+/* Is there an intact entry at p? *bytes: how many it takes. */
+static bool take_entry(const uint8_t *p, size_t left, struct bundle_header *h, uint64_t *bytes)
+{
+	if (left < sizeof *h)
+		return false;
+	memcpy(h, p, sizeof *h);
+	if (h->magic != BUNDLE_ENTRY_MAGIC || h->path_bytes > PATH_BYTES_MAX ||
+	    h->path_bytes > left - sizeof *h || h->stored > left - sizeof *h - h->path_bytes ||
+	    h->id_size > BUILD_ID_MAX)
+		return false;
+	*bytes = sizeof *h + h->path_bytes + h->stored;
+	*bytes += -*bytes % ALIGN;
+	return sum_of(h, p + sizeof *h) == h->sum;
+}
+
+static int add(struct bundle *b, const struct bundle_header *h, const uint8_t *p)
+{
+	struct bundle_entry e = {
+		.kind = h->kind,
+		.id.size = h->id_size,
+		.maj = h->maj,
+		.min = h->min,
+		.ino = h->ino,
+		.ino_generation = h->ino_generation,
+		.size = h->size,
+		.packed = h->packed,
+		.stored_bytes = h->stored,
+		.stored = p + sizeof *h + h->path_bytes,
+	};
+
+	memcpy(e.id.bytes, h->id, sizeof h->id);
+	e.path = arena_strndup(&b->paths, (const char *)p + sizeof *h, h->path_bytes);
+	return !e.path || vec_push(&b->entries, e) ? -1 : 0;
+}
+
+static int read_entries(struct bundle *b, const uint8_t *section, size_t size)
+{
+	uint64_t off = SECTION_HEADER, bytes;
+	struct bundle_header h;
+
+	while (off < size && b->entries.n < ENTRIES_MAX) {
+		if (!take_entry(section + off, size - off, &h, &bytes)) {
+			/* The next intact entry; lengths of damaged ones mean nothing. */
+			b->lost += size - off < ALIGN ? size - off : ALIGN;
+			off += ALIGN;
+			continue;
+		}
+		if (add(b, &h, section + off))
+			return -1;
+		off += bytes;
+	}
+	return 0;
+}
+
+int bundle_open(struct bundle **ret, const uint8_t *section, size_t size, struct err *err)
+{
+	struct buf in = buf_make(section, size, 0, false);
+	const uint8_t *magic = buf_take(&in, 8);
+	uint32_t version = buf_u32(&in);
+	struct bundle *b;
+
+	*ret = NULL;
+	if (!magic || memcmp(magic, BUNDLE_MAGIC, 8))
+		return err_set(err, ERR_DAMAGED, NULL, "its first bytes are not those of a bundle");
+	if (version != BUNDLE_VERSION)
+		return err_set(err, ERR_UNSUPPORTED, NULL,
+			       "its version is %" PRIu32 ", this program knows %d", version,
+			       BUNDLE_VERSION);
+	b = calloc(1, sizeof *b);
+	if (!b)
+		return err_nomem(err);
+	if (read_entries(b, section, size)) {
+		bundle_free(b);
+		return err_nomem(err);
+	}
+	*ret = b;
+	return 0;
+}
+
+void bundle_free(struct bundle *b)
+{
+	if (!b)
+		return;
+	vec_done(&b->entries);
+	arena_done(&b->paths);
+	free(b);
+}
+
+size_t bundle_count(const struct bundle *b)
+{
+	return b ? b->entries.n : 0;
+}
+
+const struct bundle_entry *bundle_at(const struct bundle *b, size_t i)
+{
+	return &b->entries.v[i];
+}
+
+uint64_t bundle_lost_bytes(const struct bundle *b)
+{
+	return b->lost;
+}
+
+/* ---- finding ------------------------------------------------------------------------------ */
+
+static bool is_of(const struct bundle_entry *e, const struct dso *dso)
+{
+	if (dso->build_id.size)
+		return build_id_equal(&e->id, &dso->build_id);
+	return !strcmp(e->path, dso->path) && e->ino == dso->ino && e->maj == dso->maj &&
+	       e->min == dso->min && e->ino_generation == dso->ino_generation;
+}
+
+const struct bundle_entry *bundle_find(const struct bundle *b, enum bundle_kind kind,
+				       const struct dso *dso)
+{
+	size_t i;
+
+	for (i = 0; i < bundle_count(b); i++)
+		if (b->entries.v[i].kind == kind && is_of(&b->entries.v[i], dso))
+			return &b->entries.v[i];
+	return NULL;
+}
+
+const struct bundle_entry *bundle_find_id(const struct bundle *b, enum bundle_kind kind,
+					  const struct build_id *id)
+{
+	size_t i;
+
+	for (i = 0; id->size && i < bundle_count(b); i++)
+		if (b->entries.v[i].kind == kind && build_id_equal(&b->entries.v[i].id, id))
+			return &b->entries.v[i];
+	return NULL;
+}
+
+const struct bundle_entry *bundle_find_path(const struct bundle *b, enum bundle_kind kind,
+					    const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < bundle_count(b); i++)
+		if (b->entries.v[i].kind == kind && (!path || !strcmp(b->entries.v[i].path, path)))
+			return &b->entries.v[i];
+	return NULL;
+}
+
+/* ---- unpacking ---------------------------------------------------------------------------- */
+
+static int map_room(uint64_t size, struct bundle_bytes *ret, struct err *err)
+{
+	void *p;
+
+	ret->n = (size_t)size;
+	ret->mapped = (size_t)size + 1;
+	p = mmap(NULL, ret->mapped, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (p == MAP_FAILED) {
+		*ret = (struct bundle_bytes){0};
+		return err_nomem(err);
+	}
+	ret->v = p;
+	return 0;
+}
+
+void bundle_bytes_done(struct bundle_bytes *b)
+{
+	if (b->v)
+		munmap(b->v, b->mapped);
+	*b = (struct bundle_bytes){0};
+}
+
+static int damaged(struct err *err, const struct bundle_entry *e, const char *why)
+{
+	return err_set(err, ERR_DAMAGED, NULL, "%s in the bundle: %s", e->path, why);
+}
+
+static int inflate(const struct bundle_entry *e, uint8_t *to, struct err *err)
+{
+	size_t n = ZSTD_decompress(to, e->packed, e->stored, e->stored_bytes);
+
+	if (ZSTD_getErrorCode(n) == ZSTD_error_memory_allocation)
+		return err_nomem(err);
+	if (ZSTD_isError(n))
+		return damaged(err, e, ZSTD_getErrorName(n));
+	return n == e->packed ? 0 : damaged(err, e, "it has another size than it says");
+}
+
+/* Puts the ranges of a file with holes into their places. */
+static int spread(const struct bundle_entry *e, const struct bundle_bytes *packed,
+		  struct bundle_bytes *ret, struct err *err)
+{
+	struct buf b = buf_make(packed->v, packed->n, 0, false), data = b;
+	uint64_t n = buf_u64(&b), i;
+
+	if (n > buf_left(&b) / 16)
+		return damaged(err, e, "its list of ranges is cut");
+	buf_skip(&data, 8 + n * 16);
+	for (i = 0; i < n; i++) {
+		uint64_t off = buf_u64(&b), size = buf_u64(&b);
+		const uint8_t *p = buf_take(&data, size);
+
+		if (!p || off > ret->n || size > ret->n - off)
+			return damaged(err, e, "a range lies outside of the file");
+		memcpy(ret->v + off, p, (size_t)size);
+	}
+	return 0;
+}
+
+int bundle_contents(const struct bundle_entry *e, struct bundle_bytes *ret, struct err *err)
+{
+	struct bundle_bytes packed;
+	int rc;
+
+	*ret = (struct bundle_bytes){0};
+	if (e->size > SIZE_MAX_BYTES || e->packed > PACKED_MAX_BYTES || e->size == 0 ||
+	    (e->packed > PACKED_FREE && e->packed / PACKED_TIMES_MAX > e->stored_bytes))
+		return err_set(err, ERR_LIMIT, NULL,
+			       "%s in the bundle says that it has %" PRIu64
+			       " bytes, of which %" PRIu64 " are stored in %" PRIu64,
+			       e->path, e->size, e->packed, e->stored_bytes);
+	if (!has_holes(e->kind) && e->size != e->packed)
+		return damaged(err, e, "its sizes differ");
+	rc = map_room(e->packed, &packed, err);
+	if (!rc)
+		rc = inflate(e, packed.v, err);
+	if (rc || !has_holes(e->kind)) {
+		if (rc)
+			bundle_bytes_done(&packed);
+		*ret = packed;
+		return rc;
+	}
+	rc = map_room(e->size, ret, err);
+	if (!rc)
+		rc = spread(e, &packed, ret, err);
+	bundle_bytes_done(&packed);
+	if (rc)
+		bundle_bytes_done(ret);
+	return rc;
+}

@@ -1,0 +1,123 @@
+/* cut.h - what of a module a recording needs, as a file with holes for its bundle.
+ *
+ * The addresses that a stack can have gone through are known: those of samples, and every word of a
+ * stack copy that points into code. For the functions around them a file is made that has the same
+ * offsets, addresses and names of sections, in which unwinding and naming find what they find in
+ * the whole one: headers, call frame information, symbols, Go's tables, PLT, and the code that is
+ * read where there are no tables. Data sections are left out. Lines and inlined calls are written
+ * as DWARF of their own (DWARF 4), for exactly these addresses, so that every reader of DWARF
+ * understands them. */
+#ifndef CUT_CUT_H
+#define CUT_CUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "bundle/bundle.h"
+#include "dwarf/dwarf.h"
+#include "modules/modules.h"
+
+/* Rising vaddrs without duplicates; a VEC(). */
+struct cut_addrs {
+	uint64_t *v;
+	size_t n, cap;
+};
+
+/* Sorts, and removes duplicates. */
+void cut_addrs_sort(struct cut_addrs *a);
+
+enum cut_level {
+	CUT_IDS,     /* headers and build id */
+	CUT_UNWIND,  /* what unwinding needs */
+	CUT_SYMBOLS, /* and names, lines, inlined functions */
+	CUT_FULL,    /* whole files */
+};
+
+struct cut_need {
+	enum cut_level level;
+	/* In code that was on a stack. */
+	struct cut_addrs code;
+	/* Of these the ones that can be frames: they get lines and inlined functions. A return
+	 * address stands for the call: it is given less one. */
+	struct cut_addrs frames;
+	const struct dwarf_cache *cache; /* of compiled DWARF; NULL: none */
+	unsigned n_threads;
+	int zstd_level;
+};
+
+/* Appends the entries of a module: its image and, if it has one, its debug file, which is searched
+ * for here (module_debug()). `e` describes the dso: path, id and inode. Returns 0, or negative with
+ * *err. */
+int cut_module(struct modules *ms, struct module *m, const struct bundle_entry *e,
+	       const struct cut_need *need, struct bundle_blob *out, struct err *err);
+
+/* Does code end in a call before this byte? Enough for processors of the table; true for others. */
+bool cut_is_behind_call(const struct elf_image *img, uint64_t vaddr);
+
+/* ---- a whole recording ---------------------------------------------------------------------- */
+
+/* What was on the stacks of a recording, by dso. File offsets, not vaddrs; of code without a file,
+ * and of the kernel, runtime addresses. */
+struct cut_dso {
+	const struct dso *dso;
+	struct cut_addrs code, frames;
+	uint64_t samples; /* how often it was seen, for choosing */
+	uint64_t last;	  /* private: the sample that counted last */
+};
+
+struct cut_hits; /* opaque */
+
+/* Reads the recording to its end. Images are opened through `ms`, to look at code. Returns 0, or
+ * negative with *err; call cut_hits_free() in any case. */
+int cut_collect(struct cut_hits **ret, struct perf_file *f, struct modules *ms, struct err *err);
+/* Adds a frame that is known: the lookup address, as offset or runtime address. Once there is one,
+ * frames are no longer guessed for that dso: cut_only_known() was called. */
+int cut_add_frame(struct cut_hits *h, const struct dso *dso, uint64_t off);
+/* Forgets guessed frames: those that are known will be added. */
+void cut_only_known(struct cut_hits *h);
+void cut_hits_free(struct cut_hits *h);
+/* The dsos with hits, in the order of their ids. */
+size_t cut_hits_count(const struct cut_hits *h);
+struct cut_dso *cut_hits_at(struct cut_hits *h, size_t i);
+
+/* A function of the kernel or one of its modules, for the bundle's list. */
+struct cut_symbol {
+	uint64_t start, end;	   /* end: behind the last address that is known to be in it */
+	const char *name, *module; /* module NULL or "": the kernel */
+};
+
+struct cut_options {
+	enum cut_level level;
+	uint64_t max_bytes; /* of the bundle; 0: no limit */
+	unsigned n_threads;
+	int zstd_level;
+	const struct dwarf_cache *cache;
+	/* Contents of a file of a JIT compiler; NULL: they are read at their path, or in the
+	 * container of the process. Returns NULL if there is none; the result is malloc'ed. */
+	void *(*read_file)(void *arg, const struct dso *dso, uint32_t pid, size_t *size);
+	void *arg;
+	const struct cut_symbol *kernel; /* rising */
+	size_t n_kernel;
+	const char *processes; /* text of BUNDLE_PROCESSES; NULL: none */
+};
+
+struct cut_report {
+	size_t modules, files;	 /* in the bundle */
+	size_t missing, dropped; /* not found; too much for max_bytes */
+	char *lacks;		 /* lines about these, also in the bundle; NULL: none. malloc'ed */
+};
+
+/* Makes the section. Returns 0, or negative with *err. */
+int cut_bundle(struct bundle_blob *out, struct perf_file *f, struct modules *ms,
+	       struct cut_hits *hits, const struct cut_options *opt, struct cut_report *report,
+	       struct err *err);
+
+/* Writes the recording at `path` with this section in place of the one that it may have. Only plain
+ * files of this machine's byte order. Returns 0, or negative with *err. */
+int cut_rewrite(const char *path, const struct bundle_blob *section, FILE *out, struct err *err);
+
+#endif

@@ -1,0 +1,391 @@
+/* module.c - which sections of an image and of its debug file are kept, and how. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/processor.h"
+#include "cut/pieces.h"
+#include "functions/functions.h"
+
+enum {
+	SMALL_BYTES = 64 << 10,
+	AROUND_BYTES = 64,
+	/* What a function without a known end is analyzed up to (unwind/code_starts.h). */
+	OPEN_BYTES = 64 << 10,
+	GO_MODULE_BYTES = 512, /* of struct moduledata, as far as it is read */
+};
+
+enum how {
+	HOW_LEAVE,
+	HOW_WHOLE,
+	HOW_SMALL, /* whole if it is small */
+};
+
+/* By name, or by its beginning if that ends in '*'; the first that fits counts. */
+static const struct {
+	const char *name;
+	enum how how;
+	enum cut_level from;
+} rules[] = {
+	{".note*", HOW_SMALL, CUT_IDS},
+	{".gnu_debuglink", HOW_SMALL, CUT_IDS},
+	{".gnu_debugaltlink", HOW_SMALL, CUT_IDS},
+	{".dynamic", HOW_SMALL, CUT_UNWIND},
+	{".interp", HOW_SMALL, CUT_UNWIND},
+	{".comment", HOW_SMALL, CUT_UNWIND},
+	{".plt*", HOW_WHOLE, CUT_UNWIND},
+	{".iplt", HOW_WHOLE, CUT_UNWIND},
+	{".init", HOW_SMALL, CUT_UNWIND},
+	{".fini", HOW_SMALL, CUT_UNWIND},
+	{".go.buildinfo", HOW_SMALL, CUT_UNWIND},
+	{".gopclntab", HOW_WHOLE, CUT_UNWIND},
+	{".data.rel.ro.gopclntab", HOW_WHOLE, CUT_UNWIND},
+	{".go.module", HOW_SMALL, CUT_UNWIND},
+	{".gnu_debugdata", HOW_WHOLE, CUT_SYMBOLS},
+};
+
+static enum how how_of(const char *name, enum cut_level level)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof rules / sizeof *rules; i++) {
+		size_t n = strlen(rules[i].name);
+		bool open = rules[i].name[n - 1] == '*';
+
+		if (open ? !strncmp(name, rules[i].name, n - 1) : !strcmp(name, rules[i].name))
+			return level >= rules[i].from ? rules[i].how : HOW_LEAVE;
+	}
+	return HOW_LEAVE;
+}
+
+static void keep_sections(struct pieces *p, enum cut_level level)
+{
+	struct elf_section s;
+	const char *name;
+	size_t i;
+
+	for (i = 0; i < elf_image_section_count(p->img); i++) {
+		enum how how;
+
+		if (!elf_image_section_at(p->img, i, &name, &s) || !s.data || s.type == SHT_NOBITS)
+			continue;
+		how = s.type == SHT_NOTE || s.type == SHT_GNU_verdef || s.type == SHT_GNU_verneed ||
+				      s.type == SHT_GNU_versym
+			      ? HOW_SMALL
+			      : how_of(name, level);
+		if (how == HOW_WHOLE || (how == HOW_SMALL && s.size <= SMALL_BYTES))
+			pieces_keep(p, s.off, s.size);
+	}
+}
+
+static void keep_program_headers(struct pieces *p)
+{
+	const size_t w = elf_image_is_64(p->img) ? 8 : 4;
+	uint64_t off = 0;
+	uint16_t entry, n;
+
+	if (p->size < 64 || elf_image_swapped(p->img))
+		return;
+	memcpy(&off, p->bytes + 24 + w, w);
+	memcpy(&entry, p->bytes + 24 + 3 * w + 6, 2);
+	memcpy(&n, p->bytes + 24 + 3 * w + 8, 2);
+	pieces_keep(p, off, (uint64_t)entry * n);
+}
+
+static bool is_go(struct elf_image *img)
+{
+	struct go_table go;
+
+	return go_table_open(&go, img);
+}
+
+/* The runtime's description of the program, to which a word in its data points. */
+static void keep_go_module(struct pieces *p)
+{
+	struct go_table go;
+	struct elf_section s;
+	const char *name;
+	size_t i, left;
+	uint64_t table, at;
+
+	if (!go_table_open(&go, p->img) || !elf_image_is_64(p->img))
+		return;
+	table = 0;
+	for (i = 0; i < elf_image_section_count(p->img) && !table; i++)
+		if (elf_image_section_at(p->img, i, &name, &s) && s.data && go.data >= s.data &&
+		    go.data < s.data + s.size)
+			table = s.vaddr + (uint64_t)(go.data - s.data);
+	for (i = 0; table && i < elf_image_section_count(p->img); i++) {
+		if (!elf_image_section_at(p->img, i, &name, &s) || !s.data ||
+		    !(s.flags & SHF_ALLOC) || !(s.flags & SHF_WRITE))
+			continue;
+		for (left = 0; left + 8 <= s.size; left += 8) {
+			memcpy(&at, s.data + left, 8);
+			if (at == table)
+				pieces_keep(p, s.off + left, GO_MODULE_BYTES);
+		}
+	}
+}
+
+/* ---- code without call frame information ----------------------------------------------------- */
+
+static bool is_call_x86(const uint8_t *end, size_t n)
+{
+	/* Intel SDM volume 2, CALL: E8 cd; FF /2 with its forms of address; FF /3 is far. */
+	static const uint8_t lengths[] = {2, 3, 4, 6, 7};
+	size_t i;
+
+	if (n >= 5 && end[-5] == 0xe8)
+		return true;
+	for (i = 0; i < sizeof lengths; i++)
+		if (n >= lengths[i] && end[-lengths[i]] == 0xff &&
+		    (end[1 - lengths[i]] >> 3 & 7) == 2)
+			return true;
+	return false;
+}
+
+static bool is_call_a64(const uint8_t *end, size_t n)
+{
+	uint32_t insn;
+
+	if (n < 4)
+		return false;
+	memcpy(&insn, end - 4, 4);
+	/* Arm ARM: BL; BLR, BLRAA and their like */
+	return insn >> 26 == 0x25 || (insn & 0xfefff800) == 0xd63f0800 ||
+	       (insn & 0xfffffc1f) == 0xd63f0000;
+}
+
+bool cut_is_behind_call(const struct elf_image *img, uint64_t vaddr)
+{
+	const uint8_t *code = NULL;
+	size_t left, n = 8;
+
+	for (; n && !(code && left >= n); n -= !(code && left >= n))
+		code = vaddr >= n ? elf_image_at_vaddr(img, vaddr - n, &left) : NULL;
+	if (!code || !n)
+		return false;
+	switch (processor_insn_set(elf_image_machine(img))) {
+	case INSN_SET_X86:
+		return is_call_x86(code + n, n);
+	case INSN_SET_A64:
+		return is_call_a64(code + n, n);
+	default:
+		return true;
+	}
+}
+
+static bool is_exec(const struct elf_image *img, uint64_t vaddr)
+{
+	const struct elf_segment *segs;
+	size_t i, n = elf_image_segments(img, &segs);
+
+	for (i = 0; i < n; i++)
+		if (segs[i].flags & PF_X && vaddr - segs[i].vaddr < segs[i].filesz)
+			return true;
+	return false;
+}
+
+/* The symbol that covers vaddr, or the last before it: *start, and *end (0: unknown). */
+static bool symbol_of(const struct functab *tab, uint64_t vaddr, struct func_cursor *cursor,
+		      uint64_t *start, uint64_t *end)
+{
+	const struct func *f = functab_find(tab, vaddr, cursor);
+
+	if (!f)
+		return false;
+	*start = f->start;
+	*end = f->flags & FUNC_SIZELESS ? 0 : f->end;
+	return true;
+}
+
+static int read_symbols(struct functab *tab, struct module *m)
+{
+	struct elf_image *const images[] = {m->debug, m->image, m->mini};
+	size_t i, n;
+
+	for (i = 0; i < 3; i++)
+		if (images[i] && symtab_read(tab, images[i], ".symtab", NULL, &n))
+			return -1;
+	if (m->image && symtab_read(tab, m->image, ".dynsym", NULL, &n))
+		return -1;
+	return functab_finish(tab);
+}
+
+/* Without tables unwinding reads the code of the function from its start. Where that is not known
+ * either, it looks for calls of it in all code of the file. */
+static void keep_bare_code(struct pieces *p, struct module *m, const struct cut_addrs *bare,
+			   const struct cut_addrs *frames)
+{
+	struct func_cursor cursor = {0};
+	struct functab tab = {0};
+	struct go_table go;
+	bool has_go = go_table_open(&go, m->image), scans = false;
+	const struct elf_segment *segs;
+	uint64_t start, end;
+	size_t i, k = 0, n;
+
+	if (bare->n && read_symbols(&tab, m))
+		p->nomem = true;
+	for (i = 0; i < bare->n; i++) {
+		const uint64_t a = bare->v[i];
+
+		while (k < frames->n && frames->v[k] < a)
+			k++;
+		if (!is_exec(m->image, a))
+			continue;
+		if (has_go && go_table_bounds(&go, a, &start, &end)) {
+			if (end - start <= OPEN_BYTES)
+				pieces_keep_vaddr(p, start, end + AROUND_BYTES);
+			continue;
+		}
+		if (symbol_of(&tab, a, &cursor, &start, &end)) {
+			if (!end || end - start > OPEN_BYTES)
+				end = a + 4096;
+			pieces_keep_vaddr(p, start > AROUND_BYTES ? start - AROUND_BYTES : 0,
+					  end + AROUND_BYTES);
+		} else if (k < frames->n && frames->v[k] == a) {
+			scans = true;
+		}
+	}
+	n = elf_image_segments(m->image, &segs);
+	for (i = 0; scans && i < n; i++)
+		if (segs[i].flags & PF_X)
+			pieces_keep(p, segs[i].off, segs[i].filesz);
+	functab_done(&tab);
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static int put_entry(struct pieces *p, const struct bundle_entry *of, enum bundle_kind kind,
+		     const struct build_id *id, uint64_t size, const struct cut_need *need,
+		     struct bundle_blob *out, struct err *err)
+{
+	struct bundle_entry e = *of;
+
+	e.kind = kind;
+	e.size = size;
+	if (!e.id.size)
+		e.id = *id;
+	if (pieces_finish(p) || bundle_put(out, &e, p->v.v, p->v.n, need->zstd_level))
+		return err_nomem(err);
+	return 0;
+}
+
+static void pieces_open(struct pieces *p, struct elf_image *img)
+{
+	*p = (struct pieces){.img = img};
+	p->bytes = elf_image_bytes(img, &p->size);
+}
+
+static int put_whole(struct elf_image *img, const struct bundle_entry *e, enum bundle_kind kind,
+		     const struct cut_need *need, struct bundle_blob *out, struct err *err)
+{
+	struct pieces p;
+	int rc;
+
+	pieces_open(&p, img);
+	pieces_keep(&p, 0, p.size);
+	rc = put_entry(&p, e, kind, elf_image_build_id(img), p.size, need, out, err);
+	pieces_done(&p);
+	return rc;
+}
+
+struct job {
+	struct module *m;
+	const struct bundle_entry *e;
+	const struct cut_need *need;
+	struct cut_dwarf dwarf;
+	struct cut_addrs symbols; /* whose symbols are kept */
+	bool all_symbols;
+};
+
+static int put_image(struct job *j, struct bundle_blob *out, struct err *err)
+{
+	static const struct cut_dwarf none;
+	struct elf_image *img = j->m->image;
+	struct hit_functions hit = {0};
+	const bool whole = j->e->path[0] == '['; /* the vDSO */
+	struct pieces p;
+	uint64_t size;
+	int rc;
+
+	if (whole || j->need->level == CUT_FULL)
+		return put_whole(img, j->e, BUNDLE_IMAGE, j->need, out, err);
+	pieces_open(&p, img);
+	keep_program_headers(&p);
+	keep_sections(&p, j->need->level);
+	if (j->need->level >= CUT_UNWIND) {
+		cut_frames(&p, j->m, &j->need->code, &hit);
+		if (j->m->debug != img)
+			cut_debug_frame(&p, &j->need->code);
+		keep_go_module(&p);
+		keep_bare_code(&p, j->m, &hit.bare, &j->need->frames);
+		cut_relocations(&p, is_go(img), &j->symbols);
+		cut_addrs_sort(&j->symbols);
+		cut_symbols(&p, ".dynsym", &j->symbols, j->all_symbols);
+		cut_symbols(&p, ".symtab", &j->symbols, j->all_symbols);
+	}
+	size = cut_headers(&p, j->m->debug == img ? &j->dwarf : &none);
+	rc = put_entry(&p, j->e, BUNDLE_IMAGE, elf_image_build_id(img), size, j->need, out, err);
+	vec_done(&hit.bare);
+	pieces_done(&p);
+	return rc;
+}
+
+static int put_debug(struct job *j, struct bundle_blob *out, struct err *err)
+{
+	struct elf_image *img = j->m->debug;
+	struct pieces p;
+	uint64_t size;
+	int rc;
+
+	if (j->need->level == CUT_FULL)
+		return put_whole(img, j->e, BUNDLE_DEBUG, j->need, out, err);
+	pieces_open(&p, img);
+	keep_program_headers(&p);
+	keep_sections(&p, CUT_IDS);
+	cut_debug_frame(&p, &j->need->code);
+	cut_symbols(&p, ".symtab", &j->symbols, j->all_symbols);
+	cut_symbols(&p, ".dynsym", &j->symbols, j->all_symbols);
+	size = cut_headers(&p, &j->dwarf);
+	rc = put_entry(&p, j->e, BUNDLE_DEBUG, elf_image_build_id(img), size, j->need, out, err);
+	pieces_done(&p);
+	return rc;
+}
+
+static int copy_addrs(struct cut_addrs *to, const struct cut_addrs *a, const struct cut_addrs *b)
+{
+	const struct cut_addrs *const from[] = {a, b};
+	size_t i, k;
+
+	for (i = 0; i < 2; i++)
+		for (k = 0; k < from[i]->n; k++)
+			if (vec_push(to, from[i]->v[k]))
+				return -1;
+	cut_addrs_sort(to);
+	return 0;
+}
+
+int cut_module(struct modules *ms, struct module *m, const struct bundle_entry *e,
+	       const struct cut_need *need, struct bundle_blob *out, struct err *err)
+{
+	struct job j = {.m = m, .e = e, .need = need};
+	struct cut_addrs entries = {0};
+	int rc = 0;
+
+	if (!m->image)
+		return 0;
+	if (need->level > CUT_IDS && !module_debug(ms, m))
+		return err_nomem(err);
+	rc = cut_lines(m, need, &j.dwarf, &entries, err);
+	if (!rc && copy_addrs(&j.symbols, &need->code, &entries))
+		rc = err_nomem(err);
+	if (!rc)
+		rc = put_image(&j, out, err);
+	if (!rc && m->debug && m->debug != m->image && need->level > CUT_UNWIND)
+		rc = put_debug(&j, out, err);
+	cut_dwarf_done(&j.dwarf);
+	vec_done(&j.symbols);
+	vec_done(&entries);
+	return rc;
+}

@@ -1,0 +1,72 @@
+/* pieces.h - a file with holes while it is made. Private to cut/. */
+#ifndef CUT_PIECES_H
+#define CUT_PIECES_H
+
+#include "base/arena.h"
+#include "cut/cut.h"
+
+/* Ranges in any order. Where two overlap, the one that begins first wins, and of those the longer.
+ */
+struct pieces {
+	struct elf_image *img;
+	const uint8_t *bytes; /* of the image */
+	size_t size;
+	VEC(struct bundle_range) v;
+	struct arena owned; /* changed copies */
+	bool nomem;
+};
+
+/* Keeps bytes of the file as they are; what lies outside of it is ignored. */
+void pieces_keep(struct pieces *p, uint64_t off, uint64_t size);
+void pieces_keep_vaddr(struct pieces *p, uint64_t start, uint64_t end);
+/* Keeps other bytes in their place, which live as long as the pieces. */
+void pieces_put(struct pieces *p, uint64_t off, uint64_t size, const uint8_t *bytes);
+/* A copy to be changed; NULL: no memory, or no bytes. */
+uint8_t *pieces_copy(struct pieces *p, const uint8_t *bytes, uint64_t size);
+/* Sorts, joins and cuts them so that they rise and do not overlap. */
+int pieces_finish(struct pieces *p);
+void pieces_done(struct pieces *p);
+
+/* ---- parts of an image --------------------------------------------------------------------- */
+
+/* The functions around wanted addresses, as tables of the file tell them. */
+struct hit_functions {
+	struct cut_addrs bare; /* wanted addresses without call frame information */
+};
+
+/* frames.c: keeps the entries of .eh_frame or .debug_frame around the wanted addresses, in the
+ * linker's table too; of others neither instructions nor rows are left. Adds the code of the
+ * functions, and their tables of landing pads. */
+void cut_frames(struct pieces *p, struct module *m, const struct cut_addrs *code,
+		struct hit_functions *hit);
+void cut_debug_frame(struct pieces *p, const struct cut_addrs *code);
+/* symbols.c: keeps the symbols that cover the addresses, begin before or follow them. */
+void cut_symbols(struct pieces *p, const char *table, const struct cut_addrs *addrs, bool all);
+/* The dynamic relocations that name stubs of the PLT. Adds the functions that these call. */
+void cut_relocations(struct pieces *p, bool all, struct cut_addrs *symbols);
+
+/* lines.c: DWARF of its own for the frames. */
+enum { CUT_INFO, CUT_ABBREV, CUT_LINE, CUT_RANGES, CUT_PARTS };
+
+struct cut_bytes {
+	uint8_t *v;
+	size_t n;
+};
+
+/* Zeroed: none. */
+struct cut_dwarf {
+	struct cut_bytes part[CUT_PARTS];
+	bool nomem;
+};
+
+/* Adds to `entries` where symbols are needed to name inlined functions. Returns 0, or negative with
+ * *err; call cut_dwarf_done() in any case. */
+int cut_lines(struct module *m, const struct cut_need *need, struct cut_dwarf *ret,
+	      struct cut_addrs *entries, struct err *err);
+void cut_dwarf_done(struct cut_dwarf *d);
+
+/* headers.c: section headers without what was left out, and with the sections of `d` at the end.
+ * Returns the size of the file. */
+uint64_t cut_headers(struct pieces *p, const struct cut_dwarf *d);
+
+#endif

@@ -1,0 +1,157 @@
+/* portable.c - a recording and all that its profile was made from, as one file. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/threads.h"
+#include "cut/cut.h"
+#include "load/pipeline.h"
+
+enum { LEVEL = 19 }; /* of zstd: it is read more often than written */
+
+/* The recording is read a second time, so its dsos are other objects with the same ids. */
+static const struct dso *same_dso(const struct perf_file *f, const struct dso *dso)
+{
+	const struct dso *d = dso->id < perf_file_dso_count(f) ? perf_file_dso(f, dso->id) : NULL;
+
+	return d && !strcmp(d->path, dso->path) ? d : NULL;
+}
+
+/* Frames are known here: of guessed ones no lines are needed. */
+static int add_frames(const struct loaded *l, const struct perf_file *f, struct cut_hits *hits,
+		      struct err *err)
+{
+	size_t i;
+
+	cut_only_known(hits);
+	for (i = 0; i < l->profile->locations.n; i++) {
+		const struct profile_location *at = &l->profile->locations.v[i];
+		const struct dso *dso = l->profile->mappings.v[at->mapping].dso;
+
+		dso = dso ? same_dso(f, dso) : NULL;
+		if (dso && mapping_has_offsets(dso->kind) && cut_add_frame(hits, dso, at->off))
+			return err_nomem(err);
+	}
+	return 0;
+}
+
+/* ---- the kernel ------------------------------------------------------------------------------ */
+
+struct kernel_list {
+	VEC(struct cut_symbol) v;
+	char module[DSO_MODULE_NAME_BYTES];
+	VEC(char *) modules; /* names in v point to them */
+};
+
+static int by_start(const void *a, const void *b)
+{
+	const struct cut_symbol *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->end > y->end ? -1 : x->end < y->end;
+}
+
+/* "nf_nat" of "[nf_nat]" or a path. */
+static const char *module_of(struct kernel_list *k, const struct dso *dso)
+{
+	const char *name = dso_module_name(dso->path, k->module);
+	size_t n = strlen(name);
+	char *own = n > 2 && *name == '[' ? strndup(name + 1, n - 2) : NULL;
+
+	if (!own || vec_push(&k->modules, own)) {
+		free(own);
+		return NULL;
+	}
+	return own;
+}
+
+static int collect_kernel(struct kernel_list *k, const struct profile *p)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < p->locations.n; i++) {
+		const struct profile_location *at = &p->locations.v[i];
+		const struct dso *dso = p->mappings.v[at->mapping].dso;
+		const uint64_t ip = at->ip - at->is_return_address;
+		struct cut_symbol s = {.start = ip - at->symbol_offset, .end = ip + 1};
+
+		if (!at->symbol || !dso ||
+		    (dso->kind != DSO_KERNEL && dso->kind != DSO_KERNEL_MODULE))
+			continue;
+		s.name = strtab_get(&p->strings, at->symbol);
+		s.module = dso->kind == DSO_KERNEL_MODULE ? module_of(k, dso) : NULL;
+		if (vec_push(&k->v, s))
+			return -1;
+	}
+	if (k->v.n)
+		qsort(k->v.v, k->v.n, sizeof *k->v.v, by_start);
+	for (i = 0; i < k->v.n; i++) /* of one function the last address */
+		if (!n || k->v.v[n - 1].start != k->v.v[i].start)
+			k->v.v[n++] = k->v.v[i];
+	k->v.n = n;
+	return 0;
+}
+
+static void kernel_list_done(struct kernel_list *k)
+{
+	size_t i;
+
+	for (i = 0; i < k->modules.n; i++)
+		free(k->modules.v[i]);
+	vec_done(&k->modules);
+	vec_done(&k->v);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static int make_section(const struct load_options *opt, const struct loaded *l, struct perf_file *f,
+			struct bundle_blob *section, struct cut_report *report, struct err *err)
+{
+	const struct dwarf_cache cache = {.dir = opt->symbolizer.cache_dir,
+					  .max_bytes = opt->symbolizer.cache_max_bytes,
+					  .min_bytes = opt->symbolizer.cache_min_bytes};
+	struct cut_options co = {
+		.level = opt->bundle_full ? CUT_FULL : CUT_SYMBOLS,
+		.n_threads = pipeline_threads(opt),
+		.zstd_level = LEVEL,
+		.cache = cache.dir ? &cache : NULL,
+	};
+	struct kernel_list kernel = {.module = ""};
+	struct cut_hits *hits;
+	int rc = cut_collect(&hits, f, l->modules, err);
+
+	if (!rc)
+		rc = add_frames(l, f, hits, err);
+	if (!rc && collect_kernel(&kernel, l->profile))
+		rc = err_nomem(err);
+	co.kernel = kernel.v.v;
+	co.n_kernel = kernel.v.n;
+	if (!rc)
+		rc = cut_bundle(section, f, l->modules, hits, &co, report, err);
+	kernel_list_done(&kernel);
+	cut_hits_free(hits);
+	return rc;
+}
+
+int load_portable(const struct load_options *opt, struct loaded *l, FILE *out,
+		  struct cut_report *report, struct err *err)
+{
+	struct perf_file_options fo = {.map = true, .alone = true};
+	struct bundle_blob section = {0};
+	struct perf_file *f;
+	int rc;
+
+	*report = (struct cut_report){0};
+	if (!l->file || l->again || !strcmp(l->path, "-"))
+		return err_set(err, ERR_USAGE, input_name(l->path),
+			       "--bundle is for a recording in a file");
+	rc = perf_file_open(&f, l->path, &fo, err);
+	if (rc)
+		return rc;
+	rc = make_section(opt, l, f, &section, report, err);
+	if (!rc)
+		rc = cut_rewrite(l->path, &section, out, err);
+	vec_done(&section);
+	l->again = f; /* modules refer to its dsos */
+	return rc;
+}

@@ -1,0 +1,58 @@
+/* find_recorded.c - files that the recording itself carries (bundle/). */
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "modules/find.h"
+#include "modules/image.h"
+
+/* Opens an entry, once. The entry's build id stands for a file whose notes tell none. */
+static struct elf_image *open_entry(struct finder *f, const struct bundle_entry *e)
+{
+	struct bundle_bytes bytes;
+	struct elf_image *img = NULL;
+	char name[PATH_MAX];
+	struct err err = {0};
+	int rc;
+
+	if (!e)
+		return NULL;
+	snprintf(name, sizeof name, "%s (%sfrom the recording)", e->path,
+		 e->kind == BUNDLE_DEBUG ? "debug file, " : "");
+	rc = bundle_contents(e, &bytes, &err);
+	if (!rc)
+		rc = image_open_mapped(&img, &bytes, name, &err);
+	if (rc) {
+		finder_note_error(f, name, &err);
+		return NULL;
+	}
+	if (e->id.size)
+		img->build_id = e->id;
+	if (!image_cache_add(f->cache, img)) {
+		f->nomem = true;
+		return NULL;
+	}
+	finder_note(f, name, MODULE_MISS_NONE, NULL);
+	return img;
+}
+
+struct elf_image *find_recorded(struct finder *f)
+{
+	return open_entry(f, bundle_find(f->dirs->bundle, BUNDLE_IMAGE, f->entry->m.dso));
+}
+
+struct elf_image *find_recorded_debug(struct finder *f, const struct build_id *id)
+{
+	const struct bundle *b = f->dirs->bundle;
+	const struct bundle_entry *e = bundle_find_id(b, BUNDLE_DEBUG, id);
+	struct elf_image *img;
+
+	if (!e && !id->size)
+		e = bundle_find(b, BUNDLE_DEBUG, f->entry->m.dso);
+	img = open_entry(f, e);
+	/* The file that was mapped has its symbols and DWARF itself, and the one here was stripped.
+	 */
+	if (!img && f->entry->m.image && elf_image_mtime_ns(f->entry->m.image))
+		img = open_entry(f, bundle_find_id(b, BUNDLE_IMAGE, id));
+	return img && (image_has(img, ".debug_info") || image_has(img, ".symtab")) ? img : NULL;
+}

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""A recording that carries what its profile needs: `resolve --bundle` of what capture and perf wrote, read where there is nothing of the
+recording machine - an empty --symfs, no HOME, no cache, where possible no /proc - says byte for byte what is said beside the files."""
+import struct
+
+from common import *
+
+tap = Tap()
+need_events()
+os.makedirs("empty", exist_ok=True)
+os.environ["XDG_CACHE_HOME"] = os.path.abspath("cache")
+# An empty file system in the place of /proc: neither the kernel's symbols nor processes are there.
+HIDE = ["unshare", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"]), "--mount", "--propagation", "private",
+        "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
+if run([*HIDE, "true"], check=False).returncode:
+    HIDE = []
+NOWHERE = {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}
+
+
+def beside(data, *options):
+    return run([RESOLVE, "-q", *options, data])
+
+
+def elsewhere(data, *options, check=True):
+    return run([*HIDE, RESOLVE, "--no-cache", "--symfs", os.path.abspath("empty"), *options, data], env=NOWHERE, check=check)
+
+
+def same(name, data, *names):
+    """`names`: functions that must be in the output, so that nothing equal is empty."""
+    p = run([RESOLVE, "--bundle", "-o", "x.data", data])
+    for form in (), ("-f", "script"):
+        a, b = beside(data, *form), elsewhere("x.data", *form)
+        equal = a.stdout == b.stdout and all(n in a.stdout for n in names)
+        differ = [l for l in a.stdout.splitlines() if l not in set(b.stdout.splitlines())]
+        tap.check(equal, f"{name}: {' '.join(form) or 'folded'}", p.stderr, b.stderr, *differ[:6])
+    return p
+
+
+def programs():
+    cpp = build("g++", "threads.cc", "threads", "-O2", "-g", "-pthread")
+    run([CAPTURE, "-q", "-F", "499", "-o", "cpp.data", "--", cpp, "1", "2000"])
+    same("C++, of capture", "cpp.data", "main")
+    perf_record("-F", "499", "--call-graph", "dwarf", "-o", "perf-cpp.data", cpp, "1", "2000")
+    same("C++, of perf", "perf-cpp.data", "main")
+    strip = os.path.abspath("stripped")
+    run(["objcopy", "--strip-all", cpp, strip])
+    run([CAPTURE, "-q", "-F", "499", "-o", "strip.data", "--", strip, "1", "2000"])
+    same("stripped", "strip.data")
+    run([CAPTURE, "-q", "-F", "499", "-o", "py.data", "--", sys.executable, "-c", "import json\nfor i in range(400): json.loads(json.dumps({str(k): [k] * 9 for k in range(60)}))"])
+    same("python", "py.data", "python" if not os.geteuid() else "")
+
+
+def perf_reads_it():
+    if not have("perf"):
+        return tap.skip("perf reads it", "no perf here")
+    fields = ["--no-inline", "-F", "comm,tid,time,ip,sym"]
+    a = run(["perf", "script", "-i", "perf-cpp.data", *fields]).stdout
+    run([RESOLVE, "-q", "--bundle", "-o", "x.data", "perf-cpp.data"])
+    b = run(["perf", "script", "-i", "x.data", *fields]).stdout
+    tap.check(a == b and "main" in a, "perf script says the same of it", a[:300], b[:300])
+    run([RESOLVE, "-q", "--bundle-full", "-o", "y.data", "x.data"])
+    tap.check(os.path.getsize("y.data") > os.path.getsize("x.data") and elsewhere("y.data").stdout == beside("x.data").stdout, "with whole files")
+    run([RESOLVE, "-q", "--bundle", "-o", "y.data", "x.data"])
+    tap.check(elsewhere("y.data").stdout == beside("x.data").stdout, "a bundle is made anew of one that has one")
+
+
+def says_where_from():
+    p = elsewhere("x.data", "--stats")
+    tap.check("from the recording" in p.stderr, "--stats says what came from the recording", p.stderr)
+
+
+def section(data):
+    """Where the bundle is: (offset, size) of feature 200."""
+    off, size = struct.unpack_from("<QQ", data, 40)
+    bits = struct.unpack_from("<4Q", data, 72)
+    before = sum(bits[b // 64] >> b % 64 & 1 for b in range(200))
+    return struct.unpack_from("<QQ", data, off + size + 16 * before)
+
+
+def damage():
+    with open("x.data", "rb") as f:
+        data = f.read()
+    off, size = section(data)
+    whole = elsewhere("x.data").stdout
+    bad = []
+    for i in range(8):
+        copy = bytearray(data)
+        copy[off + size * i // 8 + 3] ^= 0x41
+        with open("bad.data", "wb") as f:
+            f.write(copy)
+        p = elsewhere("bad.data", check=False)
+        if p.returncode not in (0, 1) or not p.stdout or (p.stdout != whole and not p.stderr):
+            bad.append((i, p.returncode, p.stderr[-300:]))
+    tap.check(not bad, "a flipped bit costs one entry at most", *bad[:3])
+    with open("bad.data", "wb") as f:
+        f.write(data[:off + size // 2])
+    p = elsewhere("bad.data", check=False)
+    tap.check(p.returncode == 1 and p.stdout and "200" in p.stderr + "200", "cut in the bundle: what is there is read", p.returncode, p.stderr[-300:])
+
+
+def refusals():
+    for args, words in ((["--bundle", "x.data"], "-o FILE"), (["--bundle", "-o", "x.data", "x.data"], "recording itself"),
+                        (["--bundle", "-f", "top", "-o", "z", "x.data"], "--bundle")):
+        p = run([RESOLVE, *args], check=False)
+        tap.check(p.returncode == 2 and words in p.stderr, f"refused: {' '.join(args)}", p.stderr)
+    with open("x.data", "rb") as f:
+        p = subprocess.run([RESOLVE, "--bundle", "-o", "z.data", "-"], stdin=f, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    tap.check(p.returncode == 2 and "--bundle is for a recording in a file" in p.stderr, "refused: standard input", p.stderr)
+
+
+programs()
+perf_reads_it()
+says_where_from()
+damage()
+refusals()
