@@ -314,6 +314,8 @@ static int run(struct regress_command *c, struct err *err)
 	char *rules = NULL;
 	int rc;
 
+	if (c->is_trend)
+		return regress_trend(c, err);
 	if (c->is_confirm && !c->benches.v[0].earlier.flagged.n)
 		return say_nothing_flagged(c, err);
 	rc = load_budget(c, &rules, err);

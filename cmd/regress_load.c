@@ -25,9 +25,8 @@ int regress_find_history(struct regress_command *c, struct err *err)
 	return rc;
 }
 
-/* Loads a run, which the caller releases with loaded_done() in any case, and its facts. */
-static int read_run(struct regress_command *c, const char *path, struct loaded *in,
-		    struct run_facts *facts, struct err *err)
+int regress_read_run(struct regress_command *c, const char *path, struct loaded *in,
+		     struct run_facts *facts, struct err *err)
 {
 	int rc = load_profile(&c->load, path, in, err);
 
@@ -58,7 +57,7 @@ static int load_run(struct regress_command *c, struct regress_bench *b, enum sid
 	struct regress *g = b->g;
 	struct run_facts facts;
 	struct loaded in;
-	int rc = read_run(c, path, &in, &facts, err);
+	int rc = regress_read_run(c, path, &in, &facts, err);
 	size_t i;
 
 	if (!rc)
@@ -93,7 +92,7 @@ static int load_history(struct regress_command *c, struct regress *g, struct err
 		struct run_facts facts;
 		struct loaded in;
 
-		rc = read_run(c, path, &in, &facts, err);
+		rc = regress_read_run(c, path, &in, &facts, err);
 		if (!rc)
 			rc = regress_add_history(g, session_of(c->history, path), path, in.profile,
 						 &facts, err);

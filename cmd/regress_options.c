@@ -141,6 +141,10 @@ static const struct option_row options[] = {
 	 "run: if something was flagged, record as many again and judge only that",
 	 SETS_FLAG(confirm)},
 	{0, "dir", NULL, "DIR", "where the recordings go (regress-runs)", SETS_TEXT(run.dir)},
+	HEADING("regress trend"),
+	{0, "by-name", NULL, NULL,
+	 "commits by name (default: by the time of recording, if all runs tell it)",
+	 SETS_FLAG(by_name)},
 	HEADING("running"),
 	{0, "no-sandbox", NULL, NULL,
 	 "keep all rights while reading (default: write only the reports and the\n"
@@ -161,11 +165,13 @@ static void print_help(void)
 	     "       regress run [-n N] [-F HZ] [--confirm] [OPTIONS] -- COMMAND.. :: COMMAND..\n"
 	     "       regress run --suite FILE [OPTIONS] -- BASE-FOLDER :: NEW-FOLDER\n"
 	     "       regress confirm [OPTIONS] EARLIER.json [-- COMMAND.. :: COMMAND..]\n"
+	     "       regress trend [OPTIONS] DIR|RUN..\n"
 	     "Reports what got slower from one build to the next: status 1 if something got "
 	     "slower.\n"
 	     "\n"
 	     "  regress --base main/*.data --new pr/*.data --md summary.md\n"
 	     "  regress run -n 5 --json r.json -- ./old --work :: ./new --work\n"
+	     "  regress trend stored --html trend.html   # what crept over many commits\n"
 	     "  regress confirm r.json       # on another machine: what was flagged, again\n"
 	     "\n"
 	     "A RUN is a recording, or a profile that resolve reads (folded, pprof, perf script "
@@ -376,7 +382,8 @@ int regress_options(struct regress_command *c, int argc, char **argv, struct err
 	c->run.prefix = "";
 	c->is_run = argc > 1 && !strcmp(argv[1], "run");
 	c->is_confirm = argc > 1 && !strcmp(argv[1], "confirm");
-	if (c->is_run || c->is_confirm) {
+	c->is_trend = argc > 1 && !strcmp(argv[1], "trend");
+	if (c->is_run || c->is_confirm || c->is_trend) {
 		argv++;
 		argc--;
 	}
@@ -404,6 +411,8 @@ int regress_options(struct regress_command *c, int argc, char **argv, struct err
 		rc = take_sides(c, err);
 	if (rc)
 		return rc;
+	if (c->is_trend)
+		return regress_trend_options(c, argv + rest, err);
 	if (c->is_confirm)
 		return take_earlier(c, argv + rest, err);
 	if (c->is_run)
@@ -428,6 +437,7 @@ void regress_options_done(struct regress_command *c)
 	sides_done(&c->sides);
 	vec_done(&c->project);
 	regress_benches_done(&c->benches);
+	sides_done(&c->commits);
 	sides_done(&c->sessions);
 	sides_done(&c->past);
 	fetch_watch_done(&c->watch);

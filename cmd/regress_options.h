@@ -21,12 +21,14 @@ struct regress_command {
 	const char *budget, *history, *md, *json, *junit, *html, *folded, *annotate;
 	bool warn_only, quiet, verbose, no_sandbox, quiet_if_fine, lint_budget, show_help,
 		show_version;
+	bool is_trend, by_name; /* regress trend */
 	bool is_run, is_confirm, confirm, is_detect, is_shell;
 	const char *earlier_path, *suite;
 	bool is_swapped;	     /* by git the new side's commit is the older one */
 	VEC(const char *) project;   /* with a NULL behind them, unless there are none */
 	bench_list benches;	     /* at least one */
 	struct sides sides;	     /* until they are given to the first benchmark */
+	struct sides commits;	     /* of regress trend: paths[0] */
 	struct sides sessions, past; /* of --history: folders, and the runs in them */
 };
 
@@ -42,6 +44,16 @@ void regress_options_done(struct regress_command *c);
 int regress_find_history(struct regress_command *c, struct err *err);
 /* Reads the runs of both sides and of the history into b->g, always in the same order. */
 int regress_load(struct regress_command *c, struct regress_bench *b, struct err *err);
+
+/* Loads a run, which the caller releases with loaded_done() in any case, and its facts. */
+int regress_read_run(struct regress_command *c, const char *path, struct loaded *in,
+		     struct run_facts *facts, struct err *err);
+
+/* ---- regress_trend.c ----------------------------------------------------------------------- */
+
+int regress_trend_options(struct regress_command *c, char **argv, struct err *err);
+/* Returns an exit status, or negative with *err. */
+int regress_trend(struct regress_command *c, struct err *err);
 
 /* ---- regress_reports.c --------------------------------------------------------------------- */
 

@@ -296,4 +296,59 @@ void regress_suite_junit(const struct regress_suite *s, FILE *out);
 void regress_suite_annotations(const struct regress_suite *s, const char *kind, FILE *out);
 void regress_suite_folded(const struct regress_suite *s, FILE *out);
 
+/* ---- a trend: which functions grew over many commits
+ *
+ *	struct trend *t = trend_new(&options, false);
+ *	trend_add(t, "2026-11-24", "2026-11-24/1.pb.gz", profile, &facts, &err);  ... all runs,
+ *those of a commit one after the other trend_compare(t, &err); trend_write_text(t, stdout);
+ *	trend_free(t);
+ */
+struct trend; /* opaque */
+
+enum trend_verdict {
+	TREND_GREW,    /* at one commit */
+	TREND_CREPT,   /* steadily */
+	TREND_OVER,    /* it grew, and at the end it is back */
+	TREND_FELL,    /* either */
+	TREND_MOVED,   /* what it won (lost) at a commit another function lost (won) there */
+	TREND_MACHINE, /* a step where processor or kernel changed */
+};
+
+struct trend_finding {
+	uint32_t key;
+	bool is_total, is_creep, is_machine, is_over;
+	size_t from, to,
+		at; /* points [from, to) were looked at; at: the first point behind a step */
+	double before, after;  /* samples a run: beside the step, at the ends of a creep */
+	double growth, impact; /* after / before - 1; share of the whole */
+	double p_adjusted;     /* over all functions and all places of a step (Bonferroni) */
+	uint32_t related;      /* of TREND_MOVED: the other key; UINT32_MAX */
+	double *series;	       /* by point, samples a run, adjusted; owned by the trend */
+};
+
+struct trend_design {
+	size_t points, tested;
+	bool by_name;	/* the order of commits; else by the time of recording */
+	bool is_scaled; /* counts are adjusted by functions that do not change */
+	double phi;	/* the usual dispersion between commits */
+};
+
+/* by_name: in any case; else only if some run does not tell when it was recorded. NULL: out of
+ * memory. */
+struct trend *trend_new(const struct regress_options *opt, bool by_name);
+void trend_free(struct trend *t);
+/* Returns 0, or negative with *err. */
+int trend_add(struct trend *t, const char *commit, const char *run, const struct profile *p,
+	      const struct run_facts *facts, struct err *err);
+/* Returns 0, -ERR_USAGE if there are too few commits, or another negative code with *err. */
+int trend_compare(struct trend *t, struct err *err);
+/* Did something grow? */
+bool trend_failed(const struct trend *t);
+enum trend_verdict trend_verdict_of(const struct trend_finding *f);
+const char *trend_verdict_text(enum trend_verdict v);
+void trend_write_text(const struct trend *t, FILE *out);
+void trend_write_json(const struct trend *t, FILE *out);
+/* A page without scripts: a line for each function that changed. */
+void trend_write_html(const struct trend *t, FILE *out);
+
 #endif
