@@ -204,3 +204,27 @@ void text_xml(struct text *t, const char *s, size_t n)
 	t->failed |= clean.failed;
 	text_done(&clean);
 }
+
+size_t str_distance(const char *a, const char *b)
+{
+	enum { WORD_MAX = 31 };
+	size_t n = strlen(a), m = strlen(b), row[WORD_MAX + 1];
+
+	if (n > WORD_MAX || m > WORD_MAX)
+		return SIZE_MAX;
+	for (size_t j = 0; j <= m; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= n; i++) {
+		size_t corner = row[0]; /* of the row before, one to the left */
+
+		row[0] = i;
+		for (size_t j = 1; j <= m; j++) {
+			size_t best = corner + (a[i - 1] != b[j - 1]);
+
+			corner = row[j];
+			best = best < row[j] + 1 ? best : row[j] + 1;
+			row[j] = best < row[j - 1] + 1 ? best : row[j - 1] + 1;
+		}
+	}
+	return row[m];
+}

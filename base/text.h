@@ -79,4 +79,8 @@ static inline bool str_ends_with(const char *s, const char *end)
 /* The part after the last slash, or the whole path if there is no slash. Points into the path. */
 const char *base_name(const char *path);
 
+/* Edit distance: how many letters must be inserted, removed or replaced to make one word of the
+ * other. SIZE_MAX if one has more than 31 letters. */
+size_t str_distance(const char *a, const char *b);
+
 #endif

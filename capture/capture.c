@@ -527,6 +527,7 @@ static void release(struct recording *r)
 	session_close(&r->session);
 	bytes_done(&r->drain.held);
 	touch_done(&r->drain.touch);
+	alive_done(&r->drain.alive);
 	file_ids_done(&r->drain.file_ids);
 	bytes_done(&r->tracing);
 	for (size_t i = 0; i < r->facts.n_events; i++)
@@ -564,6 +565,8 @@ static int start(struct recording *r, struct err *err)
 		rc = child_fork(&r->child, o->command, err);
 	if (!rc)
 		rc = session_open(&r->session, o, r->child.pid, r->result, err);
+	if (!rc && r->session.command_pid)
+		setuid_report(*o->command, r->result);
 	if (!rc)
 		rc = describe_events(r, err);
 	if (!rc)
@@ -616,6 +619,8 @@ int capture_run(const struct capture_options *opt, volatile int *stop, struct ca
 		struct err later;
 
 		fill_result(r);
+		if (opt->begun)
+			opt->begun(opt->progress_arg, ret);
 		rc = loop(r, err);
 		if (drain_rest(r, rc ? &later : err) && !rc)
 			rc = -(int)err->code;
@@ -624,6 +629,8 @@ int capture_run(const struct capture_options *opt, volatile int *stop, struct ca
 		note_no_hit(r);
 		if (r->child.pid)
 			stop_command(r);
+		else if (!ret->lost_sideband)
+			alive_report(&r->drain.alive, ret);
 	}
 	release(r);
 	return rc;

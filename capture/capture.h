@@ -29,11 +29,15 @@ struct capture_progress {
 	uint64_t samples, lost, bytes; /* lost: as reported so far; bytes of the file */
 };
 
+struct capture_result;
+
 /* Everything that it points to must live until capture_run() returns. */
 struct capture_options {
 	/* Called about once a second by the thread that runs capture_run(); NULL: not wanted. */
 	void (*progress)(void *arg, const struct capture_progress *p);
-	void *progress_arg;
+	/* Called once when the recording has begun, with the notes until then; NULL: not wanted. */
+	void (*begun)(void *arg, const struct capture_result *r);
+	void *progress_arg;	  /* of both */
 	bool system_wide;	  /* -a */
 	const pid_t *pids, *tids; /* -p, -t */
 	size_t n_pids, n_tids;

@@ -108,6 +108,8 @@ static int take_other(struct drain *d, enum ring_kind kind, const uint8_t *rec, 
 	d->sideband_records += kind == RING_SIDEBAND;
 	if (d->touches)
 		touch_note_record(&d->touch, rec, n, d->session->attrs[0].sample_stack_user);
+	if (d->session->command_pid)
+		alive_note_record(&d->alive, rec, n);
 	if (is_useless_map(rec, n))
 		return 0;
 	if (h.type == PERF_RECORD_LOST && kind == RING_SAMPLES)

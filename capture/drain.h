@@ -5,13 +5,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "capture/touch.h"
 #include "base/err.h"
+#include "capture/alive.h"
 #include "capture/bytes.h"
 #include "capture/capture.h"
 #include "capture/file_ids.h"
 #include "capture/session.h"
 #include "capture/record_writer.h"
+#include "capture/touch.h"
 
 struct drain {
 	struct session *session;
@@ -28,6 +29,7 @@ struct drain {
 	size_t turn;
 	bool touches; /* stack pages that are missing */
 	struct touch touch;
+	struct alive alive; /* of a command */
 	struct file_ids file_ids;
 	bool holding; /* sideband records wait in `held` until the synthesized ones are written */
 	struct bytes held;

@@ -69,6 +69,23 @@ static bool find_name(struct event *e, const char *s, size_t len)
 	return false;
 }
 
+static int unknown_event(const char *name, struct err *err)
+{
+	const char *near = NULL;
+	size_t best = 3, d;
+
+	for (size_t i = 0; i < sizeof event_names / sizeof *event_names; i++) {
+		d = str_distance(name, event_names[i].name);
+		if (d < best && d < strlen(event_names[i].name) / 2) {
+			best = d;
+			near = event_names[i].name;
+		}
+	}
+	return err_set(err, ERR_USAGE, NULL,
+		       "event '%s' is not known%s%s%s `capture --list` names them all", name,
+		       near ? "; did you mean " : ";", near ? near : "", near ? "?" : "");
+}
+
 /* "r1a8": the CPU's own event number in hexadecimal. */
 static bool find_raw(struct event *e, const char *s, size_t len)
 {
@@ -244,7 +261,7 @@ int event_parse(struct event *ret, const char *spec, size_t len, struct err *err
 		const char *mods;
 
 		if (!colon)
-			return err_set(err, ERR_USAGE, NULL, "event '%s' is not known", e.name);
+			return unknown_event(e.name, err);
 		mods = memchr(colon + 1, ':', len - word - 1);
 		rc = find_tracepoint(&e, spec, word, mods ? (size_t)(mods - spec) : len, err);
 		if (rc)

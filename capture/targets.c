@@ -1,4 +1,5 @@
 /* targets.c - CPU lists, threads of processes, cgroups. */
+#include "base/text.h"
 #include "capture/targets.h"
 
 #include <dirent.h>
@@ -225,6 +226,8 @@ int cgroup_open(const char *path, struct err *err)
 	fd = path[0] == '/' ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 	if (fd >= 0 && is_below(fd, mount))
 		return fd;
+	if (fd < 0 && (str_starts_with(path, mount) || str_starts_with(path, "/sys/fs/cgroup")))
+		return err_errno(err, errno, path, "open the cgroup");
 	if (fd >= 0)
 		close(fd);
 	snprintf(full, sizeof full, "%s/%s", mount, path + strspn(path, "/"));

@@ -38,6 +38,7 @@ struct args {
 	struct capture_options opt;
 	struct pid_vec pids, tids;
 	bool quiet, verbose, check, list, stacks, show_help, show_version;
+	unsigned n_said; /* notes of the result that were printed */
 };
 
 /* ---- values of options ------------------------------------------------------------------- */
@@ -121,6 +122,9 @@ static int add_events(void *target, const char *option, char *text, struct err *
 {
 	struct capture_options *o = &((struct args *)target)->opt;
 
+	if (!strcmp(text, "list") || !strcmp(text, "help"))
+		return err_set(err, ERR_USAGE, NULL, "%s: `capture --list` names all events",
+			       option);
 	if (o->n_events == CAPTURE_EVENTS_MAX)
 		return err_set(err, ERR_USAGE, NULL, "%s: more than %d times", option,
 			       CAPTURE_EVENTS_MAX);
@@ -132,11 +136,13 @@ static int set_frequency(void *target, const char *option, char *text, struct er
 {
 	struct capture_options *o = &((struct args *)target)->opt;
 	uint64_t v = UINT32_MAX; /* the kernel's limit is applied later, with a warning */
-	int rc = strcmp(text, "max") ? args_u64(option, text, 1, INT32_MAX, &v, err) : 0;
 
+	if (strcmp(text, "max") && args_u64(option, text, 1, INT32_MAX, &v, NULL))
+		return bad_value(err, option, text,
+				 "a number of samples a second, as 99 or 999, or max");
 	o->period = 0;
 	o->frequency_hz = (unsigned)v;
-	return rc;
+	return 0;
 }
 
 static int set_every(void *target, const char *option, char *text, struct err *err)
@@ -329,6 +335,8 @@ static int parse_args(struct args *a, int argc, char **argv, struct err *err)
 	    (habit_subcommand("capture", *o->command, err) ||
 	     (!strcmp(argv[rest - 1], "-g") && habit_call_graph(*o->command, err))))
 		return -ERR_USAGE;
+	if (o->command && habit_command(o->command, err))
+		return -ERR_USAGE;
 	o->pids = a->pids.pids.v;
 	o->n_pids = a->pids.pids.n;
 	o->tids = a->tids.pids.v;
@@ -361,10 +369,24 @@ static void print_size(uint64_t bytes)
 		fprintf(stderr, "%.1f MB", (double)bytes / 1e6);
 }
 
-static void print_summary(const struct args *a, const struct capture_result *r)
+/* Those that were not printed yet. */
+static void print_notes(struct args *a, const struct capture_result *r)
 {
-	for (unsigned i = 0; i < r->n_notes; i++)
-		fprintf(stderr, "capture: %s\n", r->notes[i]);
+	for (; a->n_said < r->n_notes; a->n_said++)
+		fprintf(stderr, "capture: %s\n", r->notes[a->n_said]);
+}
+
+/* Before it is waited for: a wrong recording need not go on. */
+static void on_begin(void *args, const struct capture_result *r)
+{
+	print_notes(args, r);
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "capture: recording; ^C ends it\n");
+}
+
+static void print_summary(struct args *a, const struct capture_result *r)
+{
+	print_notes(a, r);
 	fprintf(stderr, "[ capture: %llu samples of %s", (unsigned long long)r->samples, r->event);
 	if (r->n_events > 1)
 		fprintf(stderr, " and %zu more event%s", r->n_events - 1, &"s"[r->n_events == 2]);
@@ -433,6 +455,9 @@ static int exit_status(const struct capture_options *o, const struct capture_res
 		return 0;
 	if (r->child_running)
 		return 128 + SIGTERM;
+	/* Which ended the recording before the command could take it, and capture's SIGTERM did. */
+	if (WIFSIGNALED(r->child_status) && WTERMSIG(r->child_status) == SIGTERM && stop_signal)
+		return 128 + stop_signal;
 	if (WIFSIGNALED(r->child_status))
 		return 128 + WTERMSIG(r->child_status);
 	return WEXITSTATUS(r->child_status);
@@ -446,9 +471,10 @@ static int record(struct args *a)
 	int rc;
 
 	catch_signals();
-	/* With a command the recording ends by itself. */
-	if (!a->quiet && !a->opt.command && isatty(STDERR_FILENO))
-		fprintf(stderr, "capture: recording; ^C ends it\n");
+	/* With a command the recording ends by itself, and its output stands before the notes. */
+	if (!a->quiet && !a->opt.command)
+		a->opt.begun = on_begin;
+	a->opt.progress_arg = a;
 	if (shows)
 		a->opt.progress = show_progress;
 	rc = (a->stacks ? capture_stacks : capture_run)(&a->opt, &stop_signal, &result, &err);

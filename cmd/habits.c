@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
+
 static const struct {
 	const char *command, *word, *answer;
 } habits[] = {
@@ -57,6 +59,31 @@ int habit_subcommand(const char *command, const char *word, struct err *err)
 		    access(word, F_OK) && (*command == 'r' || !is_in_path(word)))
 			return err_set(err, ERR_USAGE, NULL, "%s: %s", word, habits[i].answer);
 	return 0;
+}
+
+int habit_command(char *const *argv, struct err *err)
+{
+	const char *word = *argv, *path = getenv("PATH");
+
+	if (strchr(word, '/') ? !access(word, F_OK) : is_in_path(word))
+		return 0;
+	if (strchr(word, ' '))
+		return err_set(err, ERR_USAGE, NULL,
+			       "'%s' is one word, and no command has such a name: leave the quotes "
+			       "out, or: capture -- sh -c '%s'",
+			       word, word);
+	/* Without PATH, or with the folder itself in it, execvp() knows better. */
+	if (strchr(word, '/') || !path || *path == ':' || strstr(path, "::") ||
+	    str_ends_with(path, ":"))
+		return 0;
+	if (!access(word, X_OK))
+		return err_set(err, ERR_USAGE, NULL,
+			       "%s: no such command in $PATH; the one in this folder is ./%s", word,
+			       word);
+	return err_set(err, ERR_USAGE, NULL,
+		       "%s: no such command in $PATH; if it is a function or an alias of your "
+		       "shell, write out what it runs",
+		       word);
 }
 
 int habit_call_graph(const char *word, struct err *err)

@@ -9,5 +9,8 @@
 int habit_subcommand(const char *command, const char *word, struct err *err);
 /* The same for option values that perf accepts and we do not: "capture -g fp". */
 int habit_call_graph(const char *word, struct err *err);
+/* Of a command to run: is there none of this name? Then returns -ERR_USAGE with what was perhaps
+ * meant, else 0. */
+int habit_command(char *const *argv, struct err *err);
 
 #endif

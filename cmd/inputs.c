@@ -3,6 +3,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cmd/fetch.h"
 #include "report/report.h"
@@ -29,6 +32,19 @@ static bool is_strict_loss(const struct resolve *r, const struct loaded *in)
 	return true;
 }
 
+/* A recording of root is root's: it holds what was on the stacks of any process. */
+static void add_owner(const char *path, struct err *err)
+{
+	const size_t used = strlen(err->what);
+	struct stat st;
+
+	if (stat(path, &st) || st.st_uid == geteuid())
+		return;
+	snprintf(err->what + used, sizeof err->what - used,
+		 "; it belongs to user %u: sudo chown %u %s", (unsigned)st.st_uid,
+		 (unsigned)geteuid(), path);
+}
+
 /* Loads an input, and prints what there is to say about it. */
 static int load_one(struct resolve *r, const char *path, struct loaded *in, struct err *err)
 {
@@ -37,6 +53,8 @@ static int load_one(struct resolve *r, const char *path, struct loaded *in, stru
 	fetch_watch_sum(&r->watch);
 	/* They may be the reason why there are no samples. */
 	print_notes(r, in);
+	if (rc && err->code == ERR_PERMISSION)
+		add_owner(path, err);
 	if (rc)
 		return rc;
 	r->interrupted |= in->interrupted;

@@ -2,10 +2,10 @@
 #include "cmd/options.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <getopt.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cmd/args.h"
 
 enum { HELP_COLUMN = 26, FIRST_LONG = 256 };
@@ -75,7 +75,7 @@ static int apply(const struct option_row *row, const char *option, void *target,
 
 struct getopt_tables {
 	struct option longs[2 * OPTIONS_MAX + 1];
-	char letters[3 * OPTIONS_MAX + 2];
+	char letters[3 * OPTIONS_MAX + 3];
 };
 
 static int argument(const struct option_row *row)
@@ -95,6 +95,7 @@ static void make_tables(const struct option_row *rows, size_t n, bool in_order,
 	assert(n <= OPTIONS_MAX);
 	if (in_order)
 		*p++ = '+';
+	*p++ = ':'; /* getopt_long() tells a missing value apart */
 	for (i = 0; i < n; i++) {
 		int has_arg = argument(&rows[i]), val = FIRST_LONG + (int)i;
 
@@ -123,81 +124,113 @@ static const struct option_row *find_row(const struct option_row *rows, size_t n
 	for (i = 0; i < n; i++)
 		if (rows[i].letter && rows[i].letter == id)
 			return &rows[i];
-	return NULL; /* '?' */
+	return NULL;
 }
 
-/* Edit distance: how many letters must be inserted, removed or replaced to make one word of the
- * other. Words of more than WORD_MAX letters are never near. */
-static size_t distance(const char *a, const char *b)
+/* The nearest long name that is in --help; NULL: none is near. */
+static const char *nearest_name(const struct option_row *rows, size_t n, const char *word)
 {
-	enum { WORD_MAX = 31 };
-	size_t n = strlen(a), m = strlen(b), row[WORD_MAX + 1];
-
-	if (n > WORD_MAX || m > WORD_MAX)
-		return SIZE_MAX;
-	for (size_t j = 0; j <= m; j++)
-		row[j] = j;
-	for (size_t i = 1; i <= n; i++) {
-		size_t corner = row[0]; /* of the row before, one to the left */
-
-		row[0] = i;
-		for (size_t j = 1; j <= m; j++) {
-			size_t best = corner + (a[i - 1] != b[j - 1]);
-
-			corner = row[j];
-			best = best < row[j] + 1 ? best : row[j] + 1;
-			row[j] = best < row[j - 1] + 1 ? best : row[j - 1] + 1;
-		}
-	}
-	return row[m];
-}
-
-/* Reports an unknown option, with the nearest known one if there is one. */
-static int unknown(const struct option_row *rows, size_t n, const char *arg, struct err *err)
-{
-	char word[32];
 	size_t near = 3, d;
 	const char *meant = NULL;
 
-	snprintf(word, sizeof word, "%.*s", (int)strcspn(arg, "="), arg);
-	for (size_t i = 0; i < n && !strncmp(word, "--", 2); i++) {
+	for (size_t i = 0; i < n; i++) {
 		if (!rows[i].name || !rows[i].help)
 			continue;
-		d = distance(word + 2, rows[i].name);
-		if (d < near && d < strlen(rows[i].name) / 2) {
+		d = str_distance(word, rows[i].name);
+		if (d && d < near && d < strlen(rows[i].name) / 2) {
 			near = d;
 			meant = rows[i].name;
 		}
 	}
-	if (meant && near)
-		return err_set(err, ERR_USAGE, NULL, "--help lists the options; did you mean --%s?",
-			       meant);
-	return err_set(err, ERR_USAGE, NULL, "--help lists the options");
+	return meant;
+}
+
+/* Long names that begin so, as "--max-stack, --max-size". Returns how many. */
+static size_t names_like(const struct option_row *rows, size_t n, const char *start, char *ret,
+			 size_t size)
+{
+	size_t found = 0;
+
+	*ret = '\0';
+	for (size_t i = 0; i < n; i++) {
+		const size_t used = strlen(ret);
+
+		if (!rows[i].name || !str_starts_with(rows[i].name, start))
+			continue;
+		snprintf(ret + used, size - used, "%s--%s", found++ ? ", " : "", rows[i].name);
+	}
+	return found;
+}
+
+/* An option that is none, or several, or has a value although it takes none. */
+static int refused_option(const struct option_row *rows, size_t n, const char *arg, struct err *err)
+{
+	const struct option_row *row = optopt ? find_row(rows, n, optopt) : NULL;
+	char word[64], names[256];
+	const char *meant;
+
+	snprintf(word, sizeof word, "%.*s", (int)strcspn(arg, "="), arg);
+	if (row)
+		return err_set(err, ERR_USAGE, NULL, "--%s takes no value", row->name);
+	if (optopt)
+		return err_set(err, ERR_USAGE, NULL, "-%c: no such option; --help lists them",
+			       optopt);
+	if (names_like(rows, n, word + 2, names, sizeof names) > 1)
+		return err_set(err, ERR_USAGE, NULL, "%s may be %s", word, names);
+	meant = nearest_name(rows, n, word + 2);
+	return err_set(err, ERR_USAGE, NULL, "%s: no such option; %s%s%s--help lists them", word,
+		       meant ? "did you mean --" : "", meant ? meant : "", meant ? "? " : "");
+}
+
+static int value_missing(const struct option_row *row, struct err *err)
+{
+	char option[64];
+
+	if (optopt >= FIRST_LONG)
+		snprintf(option, sizeof option, "--%s", row->name);
+	else
+		snprintf(option, sizeof option, "-%c", optopt);
+	return err_set(err, ERR_USAGE, NULL, "%s needs a value: %s %s; see --help", option, option,
+		       row->value);
+}
+
+/* A file or name given twice is a mistake: one of the two would be left out. */
+static int given_twice(const struct option_row *row, const char *option, const char *before,
+		       const char *text, struct err *err)
+{
+	if (row->kind != OPTION_TEXT || !before || !strcmp(before, text))
+		return 0;
+	return err_set(err, ERR_USAGE, NULL, "%s is given twice: %s and %s", option, before, text);
 }
 
 int options_parse(const struct option_row *rows, size_t n, void *target, bool in_order, int argc,
 		  char **argv, int *rest, bool *given, struct err *err)
 {
+	const char *texts[OPTIONS_MAX] = {NULL};
 	struct getopt_tables t;
 	char option[64]; /* as it was spelled, for messages */
 	int id, rc;
 
 	make_tables(rows, n, in_order, &t);
-	/* getopt_long() begins its messages with it: the name of the command, not its path or form. */
-	argv[0] = program_invocation_short_name;
+	opterr = 0;
 	optind = 0; /* a command may parse twice */
 	while ((id = getopt_long(argc, argv, t.letters, t.longs, NULL)) != -1) {
-		const struct option_row *row = find_row(rows, n, id);
+		const struct option_row *row = find_row(rows, n, id == ':' ? optopt : id);
 
+		if (id == ':')
+			return value_missing(row, err);
 		if (!row)
-			return unknown(rows, n, argv[optind - 1], err);
+			return refused_option(rows, n, argv[optind - 1], err);
 		if (id >= FIRST_LONG)
 			snprintf(option, sizeof option, "--%s", row->name);
 		else
 			snprintf(option, sizeof option, "-%c", id);
-		rc = apply(row, option, target, optarg, err);
+		rc = given_twice(row, option, texts[row - rows], optarg, err);
+		if (!rc)
+			rc = apply(row, option, target, optarg, err);
 		if (rc)
 			return rc;
+		texts[row - rows] = optarg;
 		if (given)
 			given[row - rows] = true;
 		if (row->kind == OPTION_STOP)

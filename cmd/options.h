@@ -87,9 +87,8 @@ enum { OPTIONS_MAX = 96 }; /* rows of a table */
 
 /* Sets the target's fields from argv. *rest becomes the index of the first argument that is no
  * option; with `in_order` everything behind it belongs to it (a command with options of its own),
- * else such arguments are moved to the end. An unknown option is reported by getopt_long() on
- * standard error; *err then says where to look. given[] (NULL: not wanted) is by row: was the
- * option in argv? 0 or negative. */
+ * else such arguments are moved to the end. given[] (NULL: not wanted) is by
+ * row: was the option in argv? A text given twice is refused. 0 or negative. */
 int options_parse(const struct option_row *rows, size_t n, void *target, bool in_order, int argc,
 		  char **argv, int *rest, bool *given, struct err *err);
 /* Writes what has the parts of an option: "folded, top". */

@@ -619,6 +619,20 @@ static int check_format(const struct resolve *r, struct err *err)
 	return 0;
 }
 
+/* `resolve perf.data out.svg`: what is not there and has the suffix of an output was to be written.
+ */
+static int check_inputs(const struct resolve *r, struct err *err)
+{
+	for (size_t i = 0; !r->output_path && i < r->inputs.n; i++) {
+		const char *path = r->inputs.v[i];
+
+		if (strcmp(path, "-") && output_format_for_path(path) && access(path, F_OK))
+			return err_set(err, ERR_USAGE, path,
+				       "there is no such input; to write it: -o %s", path);
+	}
+	return 0;
+}
+
 /* Sets and checks options that depend on others. */
 static int finish_options(struct resolve *r, struct err *err)
 {
@@ -642,7 +656,7 @@ static int finish_options(struct resolve *r, struct err *err)
 		return unknown_suffix(r->output_path, err);
 	if (!r->format)
 		r->format = output_formats[0];
-	if (check_format(r, err))
+	if (check_format(r, err) || check_inputs(r, err))
 		return -ERR_USAGE;
 	if (!r->quiet)
 		warn_ignored(r);

@@ -39,7 +39,7 @@ for command, page in ((RESOLVE, "resolve.1"), (CAPTURE, "capture.1"), (REGRESS, 
     tap.check(len(shown) > 15 and {"--help", "--version"} <= shown, f"{name}: --help lists options", sorted(shown))
     tap.check(shown <= manual, f"{name}: every option of --help is in the man page", sorted(shown - manual))
     # Second spellings (--comms) stand in the man page only; the table must know them all the same.
-    unknown = [o for o in sorted(manual - shown) if re.search("unrecognized|invalid option", run([command, o], check=False).stderr)]
+    unknown = [o for o in sorted(manual - shown) if re.search("no such option", run([command, o], check=False).stderr)]
     tap.check(not unknown, f"{name}: every option of the man page exists", unknown)
     tap.check(not untested(command, shown), f"{name}: some test uses every option", untested(command, shown))
     wide = [line for line in run([command, "--help"]).stdout.splitlines() if len(line) > 100]
@@ -49,6 +49,22 @@ for command, page in ((RESOLVE, "resolve.1"), (CAPTURE, "capture.1"), (REGRESS, 
         tap.check(not p.stderr.strip(), f"{name}: the man page has no errors of markup", p.stderr)
     else:
         tap.skip(f"{name}: the man page has no errors of markup", "no man")
+
+# A refusal is one line, begins with the command's name, and says what to do.
+for command, args, said in (
+        (RESOLVE, ["--bogus"], "--bogus: no such option; --help lists them"),
+        (RESOLVE, ["-f"], "-f needs a value: -f NAME; see --help"),
+        (RESOLVE, ["--formt", "top"], "--formt: no such option; did you mean --format? --help lists them"),
+        (RESOLVE, ["--no-inline=3"], "--no-inline takes no value"),
+        (RESOLVE, ["--max"], "--max-stack needs a value: --max-stack N; see --help"),
+        (RESOLVE, ["--m"], "--m may be --minwidth, --max-stack"),
+        (RESOLVE, ["-i", "a", "-i", "b"], "-i is given twice: a and b"),
+        (RESOLVE, ["no.data", "out.svg"], "out.svg: there is no such input; to write it: -o out.svg"),
+        (CAPTURE, ["-y"], "-y: no such option; --help lists them"),
+        (REGRESS, ["run", "--nope", "--", "true", "::", "true"], "--nope: no such option; --help lists them")):
+    p = run([command, *args], check=False)
+    tap.check((p.returncode, p.stdout, p.stderr) == (2, "", f"{os.path.basename(command)}: {said}\n"),
+              f"{os.path.basename(command)} {' '.join(args)}: one line says what to do", p.stderr)
 
 # What can be written and read is in the manual, with every suffix.
 manual = open(os.path.join(TOP, "doc/resolve.1")).read().replace("\\-", "-")
