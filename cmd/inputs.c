@@ -195,20 +195,39 @@ static int check_times(const struct resolve *r, struct profile *p, struct err *e
 		       r->inputs.n > 1 ? "several inputs are added up" : "the input has sums only");
 }
 
+static bool has_unnamed(const struct profile *p)
+{
+	return p->events.n && p->events.v[0].is_unnamed;
+}
+
+/* Numbers without a unit were added to those of an event: right only if they are of the same. */
+static void say_unnamed(const struct resolve *r, const char *path, const struct profile *sum)
+{
+	if (path && !r->quiet && !has_unnamed(sum))
+		fprintf(stderr,
+			"resolve: %s: its numbers have no unit; they are added to those of %s\n",
+			input_name(path), strtab_get(&sum->strings, sum->events.v[0].name));
+}
+
 /* Adds the other inputs to the first one. Samples of several inputs have no common clock. */
 static int load_sum(struct resolve *r, struct loaded *sum, struct err *err)
 {
 	int rc = load_part(r, r->inputs.v[0], sum, err);
+	const char *unnamed = !rc && has_unnamed(sum->profile) ? r->inputs.v[0] : NULL;
 	size_t i;
 
 	for (i = 1; !rc && !r->interrupted && i < r->inputs.n; i++) {
 		struct loaded in;
 
 		rc = load_part(r, r->inputs.v[i], &in, err);
+		if (!rc && has_unnamed(in.profile))
+			unnamed = r->inputs.v[i];
 		if (!rc)
 			rc = profile_absorb(sum->profile, in.profile, err);
 		loaded_done(&in);
 	}
+	if (!rc)
+		say_unnamed(r, unnamed, sum->profile);
 	return rc;
 }
 

@@ -352,6 +352,7 @@ static int begin(struct reader *r, struct err *err)
 		if (profile_add_event(r->p, name, 0, &r->events[i], err))
 			return -ERR_NOMEM;
 		r->p->events.v[r->events[i]].is_sum = true;
+		r->p->events.v[r->events[i]].is_unnamed = r->columns == 1;
 	}
 	return 0;
 }

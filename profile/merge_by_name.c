@@ -34,25 +34,78 @@ static uint32_t string(struct absorption *a, uint32_t id)
 	return a->strings[id] - 1;
 }
 
+/* pprof's name for the time on processors, in nanoseconds, which perf has from its clocks. */
+static bool is_pprofs_clock(const struct profile *p, const struct profile_event *e)
+{
+	return e->is_ns && !strcmp(strtab_get(&p->strings, e->name), "cpu");
+}
+
+/* The event that is shown if there is room for one. */
+static const struct profile_event *first_shown(const struct profile *p)
+{
+	const struct profile_event *best = p->events.v;
+
+	for (size_t i = 0; i < p->events.n; i++) {
+		const struct profile_event *e = &p->events.v[i];
+
+		if (e->is_default > best->is_default ||
+		    (e->is_default == best->is_default && e->samples > best->samples))
+			best = e;
+	}
+	return best;
+}
+
+/* Of several inputs: do the events mean the same although their names differ? */
+static bool means_the_same(const struct absorption *a, const struct profile_event *from,
+			   const struct profile_event *to)
+{
+	if (from->is_unnamed != to->is_unnamed)
+		return from == first_shown(a->src) && to == first_shown(a->dst);
+	return (is_pprofs_clock(a->src, from) && !to->is_ns && profile_event_is_clock(to)) ||
+	       (is_pprofs_clock(a->dst, to) && !from->is_ns && profile_event_is_clock(from));
+}
+
+/* The event of dst that an event of src is added to, if it is there under another name. */
+static bool find_meeting(const struct absorption *a, const struct profile_event *from,
+			 uint32_t *ret)
+{
+	for (size_t i = 0; i < a->dst->events.n; i++)
+		if (means_the_same(a, from, &a->dst->events.v[i])) {
+			*ret = (uint32_t)i;
+			return true;
+		}
+	return false;
+}
+
 static int absorb_event(struct absorption *a, size_t i, struct err *err)
 {
 	const struct profile_event *from = &a->src->events.v[i];
 	uint32_t name = string(a, from->name), unit = string(a, from->unit), to = 0;
+	struct profile_event *e;
+	bool met;
 
 	if (name == STRTAB_FAILED || unit == STRTAB_FAILED)
 		return err_nomem(err);
+	met = !a->sides && find_meeting(a, from, &to);
 	/* The main events of the two sides may have different names: they are the first one. */
-	if (!(a->sides && i == a->main && a->dst->events.n) &&
+	if (!met && !(a->sides && i == a->main && a->dst->events.n) &&
 	    profile_add_event(a->dst, name, unit, &to, err))
 		return -ERR_NOMEM;
 	if (a->sides && i != a->main && !to)
 		return 0;
-	a->dst->events.v[to].attr = from->attr;
-	a->dst->events.v[to].is_ns |= from->is_ns;
-	a->dst->events.v[to].is_default |= a->sides ? i == a->main : from->is_default;
-	a->dst->events.v[to].is_sum |= from->is_sum;
+	e = &a->dst->events.v[to];
+	if (met && e->is_unnamed) { /* it gets a name */
+		e->name = name;
+		e->unit = unit;
+	}
+	if (!met || e->is_unnamed)
+		e->attr = from->attr;
+	e->is_unnamed = from->is_unnamed && (!met || e->is_unnamed);
+	e->is_ns |= from->is_ns;
+	e->is_default |= a->sides ? i == a->main : from->is_default;
+	e->is_sum |= from->is_sum;
 	if (a->sides)
-		a->dst->events.v[to].side_samples[a->is_new] += from->samples;
+		e->side_samples[a->is_new] += from->samples;
 	a->events[i] = to;
 	return 0;
 }

@@ -132,6 +132,7 @@ struct profile_event {
 	bool is_ns;	       /* the unit is nanoseconds */
 	bool no_period;	       /* samples have no weight of their own; their number is known */
 	bool is_default;       /* its producer wants it shown first */
+	bool is_unnamed;       /* of a text of numbers alone: any event's */
 	uint64_t samples, period;
 	uint64_t side_samples[2]; /* of a difference: numbers of samples of base and new */
 };

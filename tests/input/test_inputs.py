@@ -3,6 +3,7 @@
 import collections
 import glob
 import gzip
+import lzma
 import os
 import re
 import shutil
@@ -279,6 +280,23 @@ if os.path.exists("p.data"):
     code, out, err = resolve("a.pb.gz", "a.pb.gz")
     once = folded(resolve("a.pb.gz")[1])
     tap.check(folded(out) == once + once, "two inputs of pprof: their sum", err)
+
+# Inputs whose events have other names, and mean the same: numbers of folded text have none, pprof calls a clock cpu.
+once = folded(resolve(f"{DATA}/go-cpu.pb.gz")[1])
+write("some.folded", "x;y 5000000\n")
+for order in (["some.folded", f"{DATA}/go-cpu.pb.gz"], [f"{DATA}/go-cpu.pb.gz", "some.folded"]):
+    code, out, err = resolve(*order)
+    tap.check(code == 0 and folded(out) == once + collections.Counter({"x;y": 5000000}) and "some.folded: its numbers have no unit; they are added to those of cpu\n" in err,
+              "folded text and pprof: added up, and a line says so", err)
+code, out, err = resolve("some.folded", "some.folded")
+tap.check((code, out, err) == (0, b"x;y 10000000\n", ""), "folded text twice: nothing to say", err)
+with lzma.open(os.path.join(TOP, "testdata/recordings/cpp-capture/perf.data.xz")) as f:
+    clock = write("clock.data", f.read())
+resolve(clock, "-q", "-o", "clock.pb.gz")
+once = sum(folded(resolve(clock, "-q")[1]).values())
+for order in ([clock, "clock.pb.gz"], ["clock.pb.gz", clock]):
+    code, out, err = resolve(*order)
+    tap.check(code == 0 and sum(folded(out).values()) == 2 * once > 0 and "only the event" not in err, "a recording of cpu-clock and its pprof: one event", err)
 
 # Damage: any byte of a file changed, any end cut off.
 with gzip.open(f"{DATA}/go-cpu.pb.gz") as f:
