@@ -24,7 +24,7 @@ V ?= 0
 Q := $(if $(filter 0,$(V)),@)
 
 # A folder knows base/ and the public headers of folders before it.
-STAGES := $(foreach s,base reader bundle modules functions dwarf cut demangle symbolize unwind stitch profile input output load report regress probe capture,$(if $(wildcard $(s)/*.c),$(s)))
+STAGES := $(foreach s,base reader bundle modules functions dwarf cut demangle symbolize unwind stitch profile input output load report regress browse probe capture,$(if $(wildcard $(s)/*.c),$(s)))
 COMMANDS := capture resolve regress
 
 ifeq ($(origin CC),default)
@@ -48,7 +48,7 @@ HARDEN_LD := $(if $(SAN)$(DEBUG),,-pie -Wl,-z,relro,-z,now)
 UNSPOOL_CFLAGS := -std=gnu11 $(OPT) $(WARN) $(HARDEN) -fno-omit-frame-pointer -pthread \
 	$(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=undefined) $(CFLAGS)
 # The cache tells builds of resolve apart by their build ids.
-LDLIBS := -Wl,--build-id -ldw -lelf -lz -llzma -lzstd -liberty -ltraceevent -ldl -lm -pthread
+LDLIBS := -Wl,--build-id -ldw -lelf -lz -llzma -lzstd -liberty -ltraceevent -lncursesw -ltinfo -ldl -lm -pthread
 CMOCKA := -lcmocka
 
 

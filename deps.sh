@@ -22,6 +22,7 @@ table() {
 		build header isa-l.h			libisal-dev		=	=	isa-l-devel
 		build header libiberty/demangle.h	libiberty-dev		=	=	binutils-devel
 		build header traceevent/event-parse.h	libtraceevent-dev	=	=	libtraceevent-devel
+		build header ncurses.h			libncurses-dev		=	=	ncurses-devel
 		demo command g++			g++			=	=	gcc-c++
 		demo file /usr/share/doc/libc6-dbg	libc6-dbg		=	=	-
 		test file /usr/include/cmocka.h		libcmocka-dev		=	=	libcmocka-devel
@@ -33,6 +34,7 @@ table() {
 		test command strace			strace			=	=	strace
 		test command eu-addr2line		elfutils		=	=	elfutils
 		test command llvm-symbolizer		llvm			=	=	llvm
+		test command tmux			tmux			=	=	tmux
 		test command openssl			openssl			=	=	openssl
 		test command cmark-gfm			cmark-gfm		=	=	cmark-gfm
 		test command qemu-aarch64		qemu-user		=	=	qemu-user

@@ -170,7 +170,7 @@ static int enter(struct sandbox *s, char *lacks, size_t size, struct err *err)
 		add_word(lacks, size, "landlock, to restrict where files are written");
 	if (capabilities_keep(capabilities_of(s)))
 		return err_errno(err, errno, NULL, "give up capabilities");
-	rc = sandbox_filter_calls(s->network, s->may_chown);
+	rc = sandbox_filter_calls(s->network, s->may_chown, s->terminal);
 	if (rc < 0)
 		return err_errno(err, errno, NULL, "restrict system calls (seccomp)");
 	if (!rc)

@@ -35,6 +35,7 @@ struct sandbox {
 	size_t n_paths;
 	bool network;	   /* sockets */
 	bool may_chown;	   /* an output that replaces another user's file keeps its owner */
+	bool terminal;	   /* may be switched to single keys */
 	bool may_override; /* root writes into another user's folder */
 };
 

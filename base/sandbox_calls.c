@@ -317,6 +317,27 @@ static void if_argument(struct program *p, uint32_t nr, unsigned arg, uint32_t a
 	answer(p, EPERM_);
 }
 
+/* A terminal may be asked what it is and, if `sets`, switched between lines and single keys
+ * (tcsetattr()); nothing may be typed into it (TIOCSTI). */
+static void for_terminal(struct program *p, bool sets)
+{
+	const uint32_t asks = TCGETS, size = TIOCGWINSZ;
+
+	if (!sets) {
+		if_argument(p, SYS_ioctl, 1, asks, size);
+		return;
+	}
+	add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 8));
+	load(p, low_of(1));
+	add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, asks, 4, 0));
+	add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TCSETS, 3, 0));
+	add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TCSETSW, 2, 0));
+	add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TCSETSF, 1, 0));
+	add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, size, 0, 1));
+	answer(p, ALLOW);
+	answer(p, EPERM_);
+}
+
 /* clone() without new namespaces. The flags of clone3() are in memory: where it is missing, the C
  * library uses clone(). */
 static void for_clone(struct program *p)
@@ -343,7 +364,7 @@ static void for_times(struct program *p)
 	answer(p, EPERM_);
 }
 
-static void make_program(struct program *p, bool network, bool may_chown)
+static void make_program(struct program *p, bool network, bool may_chown, bool terminal)
 {
 	uint32_t self = (uint32_t)getpid();
 
@@ -367,29 +388,30 @@ static void make_program(struct program *p, bool network, bool may_chown)
 		if_argument(p, SYS_tgkill, 0, self, self);
 		if_argument(p, SYS_kill, 0, self, self);
 		if_argument(p, SYS_prlimit64, 0, 0, self);
-		if_argument(p, SYS_ioctl, 1, TCGETS, TIOCGWINSZ);
+		for_terminal(p, terminal);
 	}
 	answer(p, network ? ALLOW : ENOSYS_);
 }
 
-int sandbox_filter_calls(bool network, bool may_chown)
+int sandbox_filter_calls(bool network, bool may_chown, bool terminal)
 {
 	struct program p = {.n = 0};
 	struct sock_fprog filter = {.filter = p.v};
 
 	if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) < 0)
 		return 0;
-	make_program(&p, network, may_chown);
+	make_program(&p, network, may_chown, terminal);
 	filter.len = p.n;
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) ? -1 : 1;
 }
 
 #else
 
-int sandbox_filter_calls(bool network, bool may_chown)
+int sandbox_filter_calls(bool network, bool may_chown, bool terminal)
 {
 	(void)network;
 	(void)may_chown;
+	(void)terminal;
 	return 0;
 }
 

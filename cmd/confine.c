@@ -44,6 +44,7 @@ int confine_resolve(const struct resolve *r, struct err *err)
 	if (r->no_sandbox)
 		return 0;
 	sandbox_allow_output(&s, r->output_path ? r->output_path : "/dev/stdout");
+	s.terminal = r->browses;
 	allow_loading(&s, &r->load);
 	return enter(&s, "resolve", r->verbose, err);
 }

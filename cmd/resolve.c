@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "browse/browse.h"
 #include "cmd/args.h"
 #include "report/report.h"
 #include "cmd/inputs.h"
@@ -95,7 +96,7 @@ static void report_other_events(const struct resolve *r, const struct profile *p
 	uint32_t shown;
 	size_t i;
 
-	if (r->output.event || r->format->names_events)
+	if (r->output.event || r->format->names_events || r->browses)
 		return;
 	if (!event_set_make(&events, p, NULL, NULL) && events.n > 1) {
 		shown = event_set_main(&events, p);
@@ -168,6 +169,22 @@ static int report_quality(struct resolve *r, const struct loaded *p, double seco
 	return 0;
 }
 
+/* ncurses' handler of interrupts restores the terminal. */
+static int browse_profile(const struct resolve *r, const struct profile *p, struct err *err)
+{
+	struct browse_options opt = {.source = r->output.source,
+				     .event = r->output.event,
+				     .style = r->output.style,
+				     .count_samples = r->output.count_samples,
+				     .colours = r->output.top.colours,
+				     .is_diff = r->output.diff.is_diff};
+
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
+	opt.style.keep_apart = true;
+	return browse(p, &opt, err);
+}
+
 struct portable {
 	const struct load_options *load;
 	struct loaded *in;
@@ -205,6 +222,8 @@ static int write_answer(struct resolve *r, struct loaded *in, struct err *err)
 {
 	if (r->bundle)
 		return write_portable(r, in, err);
+	if (r->browses)
+		return browse_profile(r, in->profile, err);
 	if (!r->explain)
 		return write_result(r, in->profile, err);
 	if (!report_address(in, r->explain_ip, stdout))

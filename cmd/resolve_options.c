@@ -633,6 +633,21 @@ static int check_inputs(const struct resolve *r, struct err *err)
 	return 0;
 }
 
+/* A terminal on both sides, and nothing was said about what is to be written. */
+static bool wants_browser(const struct resolve *r)
+{
+	const char *term = getenv("TERM");
+	size_t i;
+
+	for (i = 0; i < r->inputs.n; i++)
+		if (!strcmp(r->inputs.v[i], "-"))
+			return false;
+	return !r->format && !r->bundle && !r->output_path && !r->explain && !r->header_only &&
+	       !r->requires && r->stats == STATS_NONE && !r->load.verify_every &&
+	       isatty(STDOUT_FILENO) && isatty(STDIN_FILENO) && term && *term &&
+	       strcmp(term, "dumb");
+}
+
 /* Sets and checks options that depend on others. */
 static int finish_options(struct resolve *r, struct err *err)
 {
@@ -654,6 +669,9 @@ static int finish_options(struct resolve *r, struct err *err)
 	if (!r->format && r->output_path &&
 	    strrchr(r->output_path, '.') > strrchr(r->output_path, '/'))
 		return unknown_suffix(r->output_path, err);
+	r->browses = wants_browser(r);
+	if (r->browses)
+		r->load.keep |= PROFILE_KEEP_PIDS | PROFILE_KEEP_TIDS;
 	if (!r->format)
 		r->format = output_formats[0];
 	if (check_format(r, err) || check_inputs(r, err))

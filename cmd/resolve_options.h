@@ -38,6 +38,7 @@ struct resolve {
 	bool is_poor;		  /* few roots, no names, no chains: --strict fails */
 	bool damaged;		  /* one of several inputs, or a profile, was */
 	bool below;		  /* what --require asks for */
+	bool browses;		  /* in the terminal, instead of writing a format */
 	bool interrupted;	  /* reading ended early, at the user's ^C */
 };
 

@@ -11,7 +11,7 @@ shift
 out=$top/build/fuzz/$stage-$name
 mkdir -p "$out/corpus"
 sources=
-for s in base reader modules functions dwarf demangle symbolize unwind stitch profile input output load report regress probe; do
+for s in base reader modules functions dwarf demangle symbolize unwind stitch profile input output load report regress browse probe; do
 	sources="$sources $top/$s/*.c"
 	[ $s = "$stage" ] && break
 done
@@ -19,7 +19,7 @@ done
 clang -std=gnu11 -g -O1 -D_GNU_SOURCE -DUNSPOOL_VERSION='"fuzz"' -I"$top" \
 	-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
 	-o "$out/target" "$top/tests/$stage/fuzz_$name.c" $sources \
-	-ldw -lelf -lz -llzma -lzstd -liberty -ltraceevent -ldl -lm -pthread
+	-ldw -lelf -lz -llzma -lzstd -liberty -ltraceevent -lncursesw -ltinfo -ldl -lm -pthread
 cd "$out"
 if [ -z "$(ls corpus)" ]; then
 	# Elsewhere first: half of the seeds of a script that failed would do for ever.

@@ -36,6 +36,7 @@ check output "(base|output)/$any|$(pub reader modules functions demangle symboli
 check load "(base|load)/$any|profile/fill.h|$(pub reader bundle modules functions cut symbolize unwind stitch profile input)"
 check report "(base|report)/$any|$(pub reader modules functions symbolize unwind stitch profile load)"
 check regress "(base|regress)/$any|$(pub reader modules functions demangle unwind profile output)"
+check browse "(base|browse)/$any|$(pub reader modules functions symbolize unwind profile)"
 check probe "(base|probe)/$any|$(pub reader modules functions demangle)"
 check capture "(base|capture)/$any|reader/format.h|$(pub reader bundle modules functions dwarf cut demangle probe)"
 exit $status

@@ -57,7 +57,7 @@ tap.check("--diff-width changes nothing in folded" in p.stderr, "--diff-width in
 p = resolve("--diff", base, base, "-o", "same.svg")
 fills = {r.get("fill") for r in ET.parse("same.svg").getroot().findall(f"{SVG}g//{SVG}rect")}
 tap.check(fills == {"#dcdcdc"}, "svg of a file beside itself: all grey", fills)
-p = resolve("--diff", base, "-f", "top", new)
+p = resolve("--diff", base, "-f", "script", new)
 tap.check(p.returncode == 2 and "html" in p.stderr, "formats that show no difference: refused", p.stderr)
 p = resolve("--diff", "none.folded", new)
 tap.check(p.returncode == 2 and "none.folded" in p.stderr and p.stderr.count("\n") == 1, "a base that is not there: one line", p.stderr)

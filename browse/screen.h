@@ -1,0 +1,39 @@
+/* screen.h - what the browser draws. Private to browse/. */
+#ifndef BROWSE_SCREEN_H
+#define BROWSE_SCREEN_H
+
+#include "browse/rows.h"
+
+struct screen {
+	struct model *model;
+	struct rows rows;
+	size_t cursor, top;    /* rows */
+	char search[80];       /* what is highlighted; "": nothing */
+	char note[160];	       /* in the last line, until the next key */
+	const char *only_task; /* of the filter; NULL: all */
+	char task[80];
+	uint32_t last; /* the function that the cursor was on */
+};
+
+void screen_start(const struct browse_options *opt);
+void screen_stop(void);
+void screen_draw(struct screen *s);
+/* Lines for rows. */
+size_t screen_lines(void);
+/* The name of a row, with its mark of folding. */
+bool screen_matches(const struct screen *s, const struct row *row);
+/* Reads a line below the rows. Returns false if it was given up. */
+bool screen_ask(const char *question, char *answer, size_t size);
+/* Shows lines of text until a key. */
+void screen_help(void);
+
+/* A list to choose from, heaviest first. */
+struct choice {
+	char *name;
+	double share;
+	uint32_t ids[3];
+};
+/* Returns the index, or -1 if nothing was chosen. */
+int screen_choose(const char *title, const struct choice *v, size_t n);
+
+#endif
