@@ -1,5 +1,5 @@
 /* code_reference.c - which bytes of an instruction encode the distance to what it refers to. */
-#include "unwind/insn_x86_64.h"
+#include "base/insn_x86_64.h"
 #include "unwind/unwind.h"
 
 /* CALL, JMP and Jcc with a 32-bit displacement */

@@ -1,7 +1,7 @@
 /* code_x86_64.c - what x86-64 instructions do to a frame (Intel SDM volume 2). */
 #include "unwind/code.h"
 
-#include "unwind/insn_x86_64.h"
+#include "unwind/insn_writes.h"
 
 enum { RSP = 4, RBP = 5, WORD = 8 };
 

@@ -1,5 +1,5 @@
 /* insn_writes.c - which registers an x86-64 instruction writes (Intel SDM volume 2). */
-#include "unwind/insn_x86_64.h"
+#include "unwind/insn_writes.h"
 
 /* For the one-byte map, with a ModRM byte: whether rm or reg is written. Conservative: true if in
  * doubt. */

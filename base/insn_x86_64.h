@@ -1,6 +1,6 @@
-/* insn_x86_64.h - the operands and the length of x86-64 instructions. Private to unwind/. */
-#ifndef UNWIND_INSN_X86_64_H
-#define UNWIND_INSN_X86_64_H
+/* insn_x86_64.h - the operands and the length of x86-64 instructions. */
+#ifndef BASE_INSN_X86_64_H
+#define BASE_INSN_X86_64_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,11 +30,5 @@ struct insn_x86_64 {
 
 /* Decodes the instruction at `code`. Returns false if it is not known or longer than `n` bytes. */
 bool insn_x86_64_read(const uint8_t *code, size_t n, struct insn_x86_64 *ret);
-
-/* insn_writes.c: true if the instruction writes the register, or a part of it, as an operand in its
- * ModRM byte or opcode. Also true when that is not certain. */
-bool insn_writes(const struct insn_x86_64 *in, unsigned reg);
-/* Bit set of the registers that it writes implicitly. */
-unsigned insn_writes_besides(const struct insn_x86_64 *in);
 
 #endif

@@ -1,5 +1,5 @@
 /* insn_x86_64.c - Intel SDM volume 2: chapter 2 (formats, VEX, EVEX), appendix A (opcode maps). */
-#include "unwind/insn_x86_64.h"
+#include "base/insn_x86_64.h"
 
 #include "base/buf.h"
 
