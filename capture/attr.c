@@ -68,6 +68,12 @@ void attr_for_samples(struct perf_event_attr *a, const struct event *e, const st
 	} else {
 		a->sample_period = p->period;
 	}
+	if (e->reads_memory) { /* as soon as can be */
+		a->watermark = 0;
+		a->wakeup_events = 1;
+	}
+	if (e->no_stack)
+		return;
 	if (p->call_graph != CALL_GRAPH_NONE)
 		a->sample_type |= PERF_SAMPLE_CALLCHAIN;
 	if (p->call_graph == CALL_GRAPH_DWARF) {

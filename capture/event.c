@@ -230,6 +230,29 @@ static int parse_kernel_probe(struct event *ret, const char *spec, size_t len, s
 	return 0;
 }
 
+int event_set_filter(struct event *e, const char *filter, size_t len, struct err *err)
+{
+	if (!event_is_tracepoint(e->type) && !e->is_probe)
+		return err_set(err, ERR_USAGE, NULL,
+			       "%s: only tracepoints are filtered, by their fields", e->name);
+	if (!len || len >= sizeof e->filter)
+		return err_set(err, ERR_USAGE, NULL, "%s: a filter has 1 to %zu characters",
+			       e->name, sizeof e->filter - 1);
+	memcpy(e->filter, filter, len);
+	e->filter[len] = 0;
+	return 0;
+}
+
+/* "SYSTEM:NAME/FILTER/": the length of the name; len if there is no filter. */
+static size_t before_filter(const char *spec, size_t len)
+{
+	const char *colon = memchr(spec, ':', len), *slash = memchr(spec, '/', len);
+
+	return colon && slash && colon < slash && spec[len - 1] == '/' && slash + 1 < spec + len
+		       ? (size_t)(slash - spec)
+		       : len;
+}
+
 int event_parse(struct event *ret, const char *spec, size_t len, struct err *err)
 {
 	struct event e = {0};
@@ -245,12 +268,23 @@ int event_parse(struct event *ret, const char *spec, size_t len, struct err *err
 		memcpy(e.name, spec, len);
 		e.is_probe = true;
 		rc = probe_parse(&probe, e.name, len, err);
+		e.no_stack = !rc && probe.kind == PROBE_LEAVE;
 		if (!rc)
 			*ret = e;
 		return rc;
 	}
 	if (is_kernel_probe(spec))
 		return parse_kernel_probe(ret, spec, len, err);
+	if (before_filter(spec, len) < len) {
+		const size_t n = before_filter(spec, len);
+
+		rc = event_parse(&e, spec, n, err);
+		if (!rc)
+			rc = event_set_filter(&e, spec + n + 1, len - n - 2, err);
+		if (!rc)
+			*ret = e;
+		return rc;
+	}
 	if (memchr(spec, '/', len))
 		return err_set(
 			err, ERR_USAGE, NULL,
@@ -352,6 +386,25 @@ static int modify_group(const char **at, struct event *events, size_t n, struct 
 	return 0;
 }
 
+/* "call:FILE:F" is two events: where F begins, and where it is left. */
+static int parse_call(const char *s, size_t len, struct event *events, size_t max, size_t *n,
+		      struct err *err)
+{
+	static const char call[] = "call:", leave[] = "return:";
+	char other[EVENT_NAME_MAX];
+	int rc = event_parse(&events[(*n)++], s, len, err);
+
+	if (rc)
+		return rc;
+	if (*n == max)
+		return err_set(err, ERR_USAGE, NULL, "more than %zu events", max);
+	if (snprintf(other, sizeof other, "%s%.*s", leave, (int)(len - (sizeof call - 1)),
+		     s + sizeof call - 1) >= (int)sizeof other)
+		return err_set(err, ERR_USAGE, NULL, "event '%.*s' has a name too long", (int)len,
+			       s);
+	return event_parse(&events[(*n)++], other, strlen(other), err);
+}
+
 static int parse_one(const char *s, size_t len, struct event *events, size_t max, size_t *n,
 		     struct err *err)
 {
@@ -363,9 +416,22 @@ static int parse_one(const char *s, size_t len, struct event *events, size_t max
 		s += sizeof tracepoint - 1;
 		len -= sizeof tracepoint - 1;
 	}
+	if (str_starts_with(s, "call:"))
+		return parse_call(s, len, events, max, n, err);
 	if (!probe_is_spec(s) && is_wild(s, len))
 		return expand(s, len, events, max, n, err);
 	return event_parse(&events[(*n)++], s, len, err);
+}
+
+/* Up to a comma or bracket that is in no filter. */
+static size_t name_length(const char *list)
+{
+	const char *colon = strchr(list, ':');
+	size_t n = strcspn(list, ",{}/");
+
+	if (list[n] == '/' && colon && colon < list + n && strchr(list + n + 1, '/'))
+		n = (size_t)(strchr(list + n + 1, '/') - list);
+	return n + strcspn(list + n, ",{}");
 }
 
 /* The events of a group {a,b} are sampled like single ones. */
@@ -379,7 +445,7 @@ int event_parse_list(const char *list, struct event *events, size_t max, size_t 
 			group = *n;
 			list++;
 		}
-		len = probe_is_spec(list) ? probe_spec_length(list) : strcspn(list, ",{}");
+		len = probe_is_spec(list) ? probe_spec_length(list) : name_length(list);
 		rc = parse_one(list, len, events, max, n, err);
 		list += len;
 		if (!rc && *list == '}') {

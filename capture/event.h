@@ -16,7 +16,14 @@ struct event {
 	uint64_t config, config1, config2;
 	/* A probe by name ("uprobe:./prog:f"), which probe_event_make() makes into an event. */
 	bool is_probe;
-	bool is_kernel_probe;	  /* "kprobe:f", "kretprobe:f" */
+	bool is_kernel_probe; /* "kprobe:f", "kretprobe:f" */
+	/* Its samples need no stack: the second half of a span, which has that of the first. */
+	bool no_stack;
+	/* Not for the file: texts that the next system call of the thread points to (struct
+	 * syscall_texts); 1: paths, 2: bytes. */
+	uint8_t texts;
+	bool reads_memory;	  /* system calls: what their arguments point to is read */
+	char filter[512];	  /* of tracepoints, as the kernel takes it; "": none */
 	size_t n_places;	  /* of a probe */
 	const char *tracefs_name; /* of a tracepoint whose name is another: "SYSTEM/NAME" */
 	uint8_t precise;	  /* attr.precise_ip */
@@ -26,6 +33,9 @@ struct event {
 /* Parses "cycles", "cpu-clock:u", "r01c2", "sched:sched_switch", "uprobe:FILE:FUNCTION". The text
  * is spec[0..len). */
 int event_parse(struct event *ret, const char *spec, size_t len, struct err *err);
+
+/* Sets what samples of a tracepoint must be like: "prev_comm == \"x\" && prio < 5". */
+int event_set_filter(struct event *e, const char *filter, size_t len, struct err *err);
 
 /* Parses a comma-separated list and appends it to events[*n], up to `max` events in all. */
 int event_parse_list(const char *list, struct event *events, size_t max, size_t *n,

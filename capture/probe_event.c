@@ -19,8 +19,10 @@
 #include "capture/perf_rights.h"
 #include "capture/sysfile.h"
 
-#define UPROBE_PMU	"/sys/bus/event_source/devices/uprobe"
-#define GROUP		"unspool_"
+#define UPROBE_PMU "/sys/bus/event_source/devices/uprobe"
+#define GROUP	   "unspool_"
+/* A constant of the place: what another function will return is not in its register yet. */
+#define JUMPED(digit)	" jumped=\\" digit ":u8"
 #define LIST_BYTES_MAX	((size_t)64 << 20)
 #define REMOVE_ATTEMPTS 20
 #define REMOVE_WAIT_US	10000
@@ -80,18 +82,12 @@ static void remove_stale(const struct probe_events *set)
 	free(text);
 }
 
-static int open_tracefs(struct probe_events *set, struct err *err)
+int probe_events_tracefs(struct probe_events *set, struct err *err)
 {
-	struct perf_rights rights;
 	const char *mounted;
 
 	if (*set->tracefs)
 		return 0;
-	perf_rights_read(&rights);
-	if (!rights.may_admin)
-		return err_set(err, ERR_PERMISSION, NULL,
-			       "probes change the code of programs, which needs CAP_SYS_ADMIN: "
-			       "run capture with sudo");
 	mounted = event_tracefs(err);
 	if (mounted) {
 		snprintf(set->tracefs, sizeof set->tracefs, "%s", mounted);
@@ -101,8 +97,25 @@ static int open_tracefs(struct probe_events *set, struct err *err)
 			return -(int)(err ? err->code : ERR_NOT_FOUND);
 		snprintf(set->tracefs, sizeof set->tracefs, "/proc/self/fd/%d", set->mount_fd);
 	}
-	remove_stale(set);
 	return 0;
+}
+
+static int open_for_probes(struct probe_events *set, struct err *err)
+{
+	const bool is_first = !*set->tracefs || !set->is_clean;
+	struct perf_rights rights;
+	int rc;
+
+	perf_rights_read(&rights);
+	if (!rights.may_admin)
+		return err_set(err, ERR_PERMISSION, NULL,
+			       "probes change the code of programs, which needs CAP_SYS_ADMIN: "
+			       "run capture with sudo");
+	rc = probe_events_tracefs(set, err);
+	if (!rc && is_first)
+		remove_stale(set);
+	set->is_clean |= !rc;
+	return rc;
 }
 
 void probe_events_init(struct probe_events *set)
@@ -144,23 +157,41 @@ struct batch {
 	struct probe_events *set;
 	const char *name, *path;
 	char letter; /* p: entry, r: return */
+	bool is_span_end;
+	const char *fields; /* what is read at a hit */
 	const struct probe_place *places;
 	size_t n;
 };
 
-static int add_in_tracefs(const struct batch *b, struct err *err)
+/* A path with spaces cannot be written there: a descriptor of the file stands for it. Returns that,
+ * or -1. */
+static int name_file(const struct batch *b, char ret[PATH_MAX])
 {
-	char line[PATH_MAX + 128];
+	const int fd = strpbrk(b->path, " \t\n") ? open(b->path, O_PATH | O_CLOEXEC) : -1;
+
+	if (fd >= 0)
+		snprintf(ret, PATH_MAX, "/proc/self/fd/%d", fd);
+	else
+		snprintf(ret, PATH_MAX, "%s", b->path);
+	return fd;
+}
+
+static int add_places(const struct batch *b, const char *file, struct err *err)
+{
+	char line[PATH_MAX + 512];
 
 	for (const struct probe_place *p = b->places; p < b->places + b->n; p++) {
-		int n = snprintf(line, sizeof line, "%c:%s %s:0x%" PRIx64, b->letter, b->name,
-				 b->path, p->off);
+		int n = snprintf(line, sizeof line, "%c:%s %s:0x%" PRIx64, b->letter, b->name, file,
+				 p->off);
 		int rc;
 
 		if (p->ref_ctr_off)
 			n += snprintf(line + n, sizeof line - (size_t)n, "(0x%" PRIx64 ")",
 				      p->ref_ctr_off);
-		snprintf(line + n, sizeof line - (size_t)n, "\n");
+		snprintf(line + n, sizeof line - (size_t)n, "%s%s\n", b->fields,
+			 !b->is_span_end ? ""
+			 : p->is_jump	 ? JUMPED("1")
+					 : JUMPED("0"));
 		rc = write_line(b->set, line, O_APPEND);
 		if (rc)
 			return err_set(err, ERR_UNSUPPORTED, b->path,
@@ -168,6 +199,16 @@ static int add_in_tracefs(const struct batch *b, struct err *err)
 				       p->name, p->off, strerror(-rc));
 	}
 	return 0;
+}
+
+static int add_in_tracefs(const struct batch *b, struct err *err)
+{
+	char file[PATH_MAX];
+	const int fd = name_file(b, file), rc = add_places(b, file, err);
+
+	if (fd >= 0)
+		close(fd);
+	return rc;
 }
 
 static int tracepoint_id(const struct probe_events *set, const char *name, uint64_t *ret)
@@ -178,24 +219,29 @@ static int tracepoint_id(const struct probe_events *set, const char *name, uint6
 	return sysfile_u64(path, ret);
 }
 
+static bool opens(const struct probe_events *set, const char *name, uint64_t *id)
+{
+	struct perf_event_attr a = {
+		.size = ATTR_SIZE, .type = PERF_TYPE_TRACEPOINT, .sample_period = 1, .disabled = 1};
+	int fd;
+
+	if (tracepoint_id(set, name, id))
+		return false;
+	a.config = *id;
+	fd = attr_open(&a, 0, -1, 0);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 /* Can all of these places be probed? Where the file is mapped already, as in this process, the
  * kernel looks at each instruction when the event is opened, and refuses some: then no probe of the
  * event works. In programs that start later it leaves those out without a word. */
 static bool passes_trial(const struct batch *b)
 {
-	struct perf_event_attr a = {
-		.size = ATTR_SIZE, .type = PERF_TYPE_TRACEPOINT, .sample_period = 1, .disabled = 1};
-	bool passes = false;
 	uint64_t id;
-	int fd;
+	const bool passes = !add_in_tracefs(b, NULL) && opens(b->set, b->name, &id);
 
-	if (!add_in_tracefs(b, NULL) && !tracepoint_id(b->set, b->name, &id)) {
-		a.config = id;
-		fd = attr_open(&a, 0, -1, 0);
-		passes = fd >= 0;
-		if (passes)
-			close(fd);
-	}
 	remove_event(b->set, b->name);
 	return passes;
 }
@@ -241,6 +287,22 @@ static int leave_out_refused(struct batch b, struct probe_event *p, struct err *
 		       p->found.places.v[0].name, n > 1 ? " or the others" : "");
 }
 
+/* The registers by which both ends of a span are known to be of one call: where its return address
+ * is, and Go's goroutine, which may move to another thread and whose stack may move. And what a
+ * function returns. Names are those of the kernel (regs_query_register_offset()). */
+static void span_fields(char ret[128], enum probe_kind kind, bool is_go)
+{
+#if defined __aarch64__
+	static const char sp[] = " sp=%sp:x64", g[] = " g=%x28:x64", result[] = " ret=%x0:x64";
+#else
+	static const char sp[] = " sp=%sp:x64", g[] = " g=%r14:x64", result[] = " ret=%ax:x64";
+#endif
+
+	ret[0] = 0;
+	if (kind == PROBE_CALL || kind == PROBE_LEAVE)
+		snprintf(ret, 128, "%s%s%s", sp, is_go ? g : "", kind == PROBE_LEAVE ? result : "");
+}
+
 static int make_in_tracefs(struct probe_events *set, struct event *e, struct probe_event *p,
 			   enum probe_kind kind, struct err *err)
 {
@@ -248,14 +310,14 @@ static int make_in_tracefs(struct probe_events *set, struct event *e, struct pro
 			  .name = p->tracefs_name,
 			  .path = p->found.path,
 			  .letter = kind == PROBE_RETURN ? 'r' : 'p'};
+	char fields[128];
 	int rc;
 
-	if (strpbrk(p->found.path, " \t\n"))
-		return err_set(err, ERR_UNSUPPORTED, p->found.path,
-			       "no probe can be put into a file whose path has spaces; give it a "
-			       "hard link without");
 	snprintf(p->tracefs_name, sizeof p->tracefs_name, GROUP "%d/p%zu", (int)getpid(),
 		 set->made.n);
+	span_fields(fields, kind, p->found.is_go);
+	b.fields = fields;
+	b.is_span_end = kind == PROBE_LEAVE;
 	rc = leave_out_refused(b, p, err);
 	b.places = p->found.places.v;
 	b.n = p->found.places.n;
@@ -327,10 +389,57 @@ int probe_event_make(struct probe_events *set, struct event *e, const struct pro
 	if (rc)
 		return rc;
 	e->n_places = p->found.places.n;
-	rc = open_tracefs(set, err);
+	rc = open_for_probes(set, err);
 	if (!rc)
 		return make_in_tracefs(set, e, p, spec.kind, err);
-	if (target->is_inherited || p->found.places.n > 1 || sysfile_u64(UPROBE_PMU "/type", &type))
+	if (target->is_inherited || p->found.places.n > 1 || spec.kind == PROBE_CALL ||
+	    spec.kind == PROBE_LEAVE || sysfile_u64(UPROBE_PMU "/type", &type))
 		return rc;
 	return make_in_pmu(e, p, spec.kind, type, err);
+}
+
+/* ---- system calls --------------------------------------------------------------------------- */
+
+static struct probe_event *add_event(struct probe_events *set)
+{
+	struct probe_event *p = calloc(1, sizeof *p);
+
+	if (p && vec_push(&set->made, p)) {
+		free(p);
+		return NULL;
+	}
+	return p;
+}
+
+int probe_event_for_syscalls(struct probe_events *set, struct event *e, const char *const *files,
+			     size_t n_files, probe_wants_syscall *wants, void *arg,
+			     const char *fields, struct err *err)
+{
+	struct batch b = {.set = set, .letter = 'p', .fields = fields};
+	size_t n = 0;
+
+	if (open_for_probes(set, NULL))
+		return 0;
+	for (size_t i = 0; i < n_files; i++) {
+		struct probe_event *p = add_event(set);
+
+		if (!p)
+			return err_nomem(err);
+		if (!i) {
+			snprintf(p->tracefs_name, sizeof p->tracefs_name, GROUP "%d/p%zu",
+				 (int)getpid(), set->made.n);
+			b.name = p->tracefs_name;
+		}
+		if (probe_find_syscalls(files[i], wants, arg, &p->found, NULL))
+			continue; /* a script, or not readable */
+		b.path = p->found.path;
+		b.places = p->found.places.v;
+		b.n = p->found.places.n;
+		n += b.n && !add_in_tracefs(&b, NULL) ? b.n : 0;
+	}
+	if (!n || !opens(set, b.name, &e->config))
+		return 0;
+	e->type = PERF_TYPE_TRACEPOINT;
+	e->tracefs_name = b.name;
+	return 1;
 }

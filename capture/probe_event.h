@@ -26,6 +26,7 @@ struct probe_event {
 struct probe_events {
 	VEC(struct probe_event *) made;
 	char tracefs[64]; /* where it is mounted; "": not looked for yet */
+	bool is_clean;	  /* what killed recordings left behind was removed */
 	int mount_fd;	  /* of a mount of our own, which nobody else sees; -1: none */
 };
 
@@ -33,10 +34,21 @@ void probe_events_init(struct probe_events *set);
 /* Ends what is in tracefs. The descriptors of the events must be closed before. */
 void probe_events_done(struct probe_events *set);
 
+/* Finds tracefs, or mounts it where nobody else sees it, and sets set->tracefs. Returns 0, or a
+ * negative value with *err. */
+int probe_events_tracefs(struct probe_events *set, struct err *err);
+
 struct probe_target {
 	pid_t pid;	   /* whose files are meant; 0: ours */
 	bool is_inherited; /* tasks that are started are recorded, too */
 };
+
+/* Makes e into an event of all instructions that make these system calls in some files, with fields
+ * as tracefs takes them (" a0=%di:x64"). Returns 1; 0 if there are none or the kernel puts none
+ * there; or a negative value with *err. */
+int probe_event_for_syscalls(struct probe_events *set, struct event *e, const char *const *files,
+			     size_t n_files, probe_wants_syscall *wants, void *arg,
+			     const char *fields, struct err *err);
 
 /* Makes e, which event_parse() found to be a probe, into an event that can be opened. e keeps
  * pointers into the set. Returns 0, or a negative value with *err. */

@@ -5,6 +5,7 @@
 
 #include "functions/functions.h"
 #include "modules/modules.h"
+#include "probe/code.h"
 #include "probe/locate.h"
 #include "probe/match.h"
 #include "probe/places.h"
@@ -32,7 +33,9 @@ struct search {
 	struct functab tab;
 	struct pattern pattern;
 	struct probe_places *ret;
+	enum probe_kind kind;
 	const struct func *too_short; /* a function that is meant ends before the offset */
+	const struct func *within;    /* the offset is within an instruction of this one */
 };
 
 static bool is_added(const char *name)
@@ -64,8 +67,7 @@ static int by_off(const void *a, const void *b)
 	return (x->off > y->off) - (x->off < y->off);
 }
 
-/* Sorts them; of several names of one place the first stays. */
-static void finish(struct probe_places *p)
+void places_finish(struct probe_places *p)
 {
 	size_t n = 0;
 
@@ -102,13 +104,108 @@ static int read_functions(struct search *s)
 	return functab_finish(&s->tab);
 }
 
-static int add_function(struct search *s, const struct func *f, uint64_t plus)
+static struct function_code code_of(const struct search *s, const struct func *f)
+{
+	struct function_code code = {.set = processor_insn_set(elf_image_machine(s->mod->image)),
+				     .vaddr = f->start};
+	size_t left = 0;
+
+	code.bytes = elf_image_at_vaddr(s->mod->image, f->start, &left);
+	if (code.bytes)
+		code.n = left < f->end - f->start ? left : (size_t)(f->end - f->start);
+	return code;
+}
+
+static int add_place(struct search *s, const struct func *f, uint64_t vaddr)
 {
 	uint64_t off;
 
-	if (!elf_image_vaddr_to_off(s->mod->image, f->start + plus, &off))
+	if (!elf_image_vaddr_to_off(s->mod->image, vaddr, &off))
 		return 0;
 	return places_add(s->ret, off, 0, pattern_display_name(&s->pattern, f->name));
+}
+
+/* Functions "f" and "f.cold", "f.part.0.cold.2" are one. */
+static bool is_half(const char *whole, const char *name)
+{
+	const char *cold = strstr(name, ".cold");
+	const size_t n = cold ? (size_t)(cold - name) : 0;
+
+	return cold && strlen(whole) >= n && !strncmp(whole, name, n) &&
+	       (!whole[n] || !strncmp(whole + n, ".cold", 5));
+}
+
+struct halves {
+	struct search *s;
+	const struct func *f;
+};
+
+static bool is_same_function(void *arg, uint64_t vaddr)
+{
+	const struct halves *h = arg;
+	struct func_cursor cursor = {0};
+	const struct func *to = functab_find(&h->s->tab, vaddr, &cursor);
+
+	return to && (is_half(h->f->name, to->name) || is_half(to->name, h->f->name));
+}
+
+static int add_exit(struct search *s, const struct func *f, uint64_t vaddr, bool is_jump)
+{
+	char name[1024];
+	uint64_t off;
+
+	if (!elf_image_vaddr_to_off(s->mod->image, vaddr, &off))
+		return 0;
+	snprintf(name, sizeof name, "%s+0x%llx", pattern_display_name(&s->pattern, f->name),
+		 (unsigned long long)(vaddr - f->start));
+	if (places_add(s->ret, off, 0, name))
+		return -1;
+	s->ret->places.v[s->ret->places.n - 1].is_jump = is_jump;
+	return 0;
+}
+
+static int add_exits(struct search *s, const struct func *f)
+{
+	const struct function_code code = code_of(s, f);
+	struct halves halves = {s, f};
+	struct code_exits exits = {0};
+	int rc = code.n ? code_exits_find(&code, is_same_function, &halves, &exits) : 0;
+
+	s->ret->n_unread += !rc;
+	s->ret->n_conditional += exits.n_conditional;
+	for (size_t i = 0; rc > 0 && i < exits.vaddrs.n; i++)
+		rc = add_exit(s, f, exits.vaddrs.v[i], exits.is_jump.v[i]) ? -1 : 1;
+	code_exits_done(&exits);
+	return rc < 0 ? -1 : 0;
+}
+
+static int add_function(struct search *s, const struct func *f, uint64_t plus)
+{
+	const bool checks = s->kind == PROBE_CALL && s->ret->is_go;
+	struct function_code code;
+
+	if (s->kind == PROBE_LEAVE)
+		return add_exits(s, f);
+	if (plus || checks)
+		code = code_of(s, f);
+	if (plus && code_place_at(&code, plus) == CODE_PLACE_INSIDE) {
+		s->within = f;
+		return 0;
+	}
+	return add_place(s, f, f->start + (checks ? code_go_stack_check(&code) : plus));
+}
+
+/* Is it the cold half of a function that is meant? */
+static bool is_matching_half(struct search *s, const char *name)
+{
+	const char *cold = strstr(name, ".cold");
+	char whole[512];
+
+	if (s->kind != PROBE_LEAVE || !cold || (size_t)(cold - name) >= sizeof whole)
+		return false;
+	memcpy(whole, name, (size_t)(cold - name));
+	whole[cold - name] = 0;
+	return pattern_matches(&s->pattern, whole);
 }
 
 static int add_matching(struct search *s, uint64_t plus)
@@ -116,6 +213,11 @@ static int add_matching(struct search *s, uint64_t plus)
 	for (size_t i = 0; i < s->tab.funcs.n; i++) {
 		const struct func *f = &s->tab.funcs.v[i];
 
+		if (is_matching_half(s, f->name)) {
+			if (add_exits(s, f))
+				return -1;
+			continue;
+		}
 		if (is_part(f->name) ||
 		    (s->pattern.is_wild && (is_added(f->name) || f->flags & FUNC_SIZELESS)) ||
 		    !pattern_matches(&s->pattern, f->name))
@@ -163,6 +265,16 @@ static int not_found(struct search *s, struct err *err)
 	char text[256] = "";
 	size_t used = 0;
 
+	if (s->within)
+		return err_set(err, ERR_NOT_FOUND, s->ret->path,
+			       "'%.*s': no instruction begins there, and a probe within one would "
+			       "end the program; `objdump -d` shows where they begin",
+			       (int)p->len, p->text);
+	if (s->kind == PROBE_LEAVE && s->ret->n_unread)
+		return err_set(
+			err, ERR_UNSUPPORTED, s->ret->path,
+			"'%.*s': its code is not understood, so where it returns is not known",
+			(int)p->len, p->text);
 	if (s->too_short)
 		return err_set(err, ERR_NOT_FOUND, s->ret->path, "'%.*s' is only %llu bytes long",
 			       (int)p->len, p->text,
@@ -196,8 +308,11 @@ static int not_found(struct search *s, struct err *err)
 
 static int find_functions(struct search *s, const struct probe_spec *spec, struct err *err)
 {
+	struct go_table go;
 	int rc;
 
+	s->kind = spec->kind;
+	s->ret->is_go = go_table_open(&go, s->mod->image);
 	pattern_init(&s->pattern, spec->what, spec->what_len);
 	rc = read_functions(s) || add_matching(s, spec->plus);
 	if (!rc && !s->ret->places.n && !s->pattern.is_wild) {
@@ -267,7 +382,7 @@ int probe_find(const struct probe_spec *spec, pid_t pid, struct probe_places *re
 		rc = err_set(err, ERR_FORMAT, ret->path, "%s", module_miss_text(s.mod->image_miss));
 	else
 		rc = find_in_module(&s, spec, err);
-	finish(ret);
+	places_finish(ret);
 	modules_free(modules);
 	return rc;
 }

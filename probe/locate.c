@@ -15,6 +15,7 @@
 #include "base/processor.h"
 #include "base/text.h"
 #include "modules/modules.h"
+#include "probe/probe.h"
 
 #define LD_CACHE_BYTES_MAX ((size_t)64 << 20)
 #define MAPS_LINE_MAX	   (PATH_MAX + 128)
@@ -175,5 +176,26 @@ int locate_file(const char *text, size_t len, pid_t pid, char ret[PATH_MAX], str
 	}
 	memcpy(ret, real, strlen(real) + 1);
 	free(real);
+	return 0;
+}
+
+int probe_locate(const char *name, pid_t pid, char ret[PATH_MAX], struct err *err)
+{
+	return locate_file(name, strlen(name), pid, ret, err);
+}
+
+int probe_loader_of(const char *path, char ret[PATH_MAX], struct err *err)
+{
+	struct elf_section s;
+	struct elf_image *img;
+	int rc = elf_image_open(&img, path, err);
+
+	ret[0] = 0;
+	if (rc)
+		return rc;
+	if (elf_image_section(img, ".interp", &s, NULL) && s.data && s.size && s.size < PATH_MAX &&
+	    !s.data[s.size - 1])
+		memcpy(ret, s.data, (size_t)s.size);
+	elf_image_close(img);
 	return 0;
 }

@@ -8,6 +8,9 @@
 /* Copies the name. Returns 0, or -1 when out of memory. */
 int places_add(struct probe_places *p, uint64_t off, uint64_t ref_ctr_off, const char *name);
 
+/* Sorts them; of several names of one place the first stays. */
+void places_finish(struct probe_places *p);
+
 /* Adds the tracing points of a file that a spec names. Returns 0, or a negative value with *err. */
 int usdt_find(struct elf_image *img, const struct probe_spec *spec, struct probe_places *ret,
 	      struct err *err);

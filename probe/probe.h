@@ -30,6 +30,12 @@ enum probe_kind {
 	PROBE_ENTRY,  /* uprobe: the first instruction of a function, or another one in it */
 	PROBE_RETURN, /* uretprobe: where it returns to */
 	PROBE_USDT,   /* usdt: a tracing point that the program's source has (sys/sdt.h) */
+	/* The two ends of a span: call: and return:. The start of a function (in Go's behind the
+	 * check of the stack's size, to which a function that had to grow it comes back), and all
+	 * instructions that leave it, as its code shows. Nothing is put on the stack, as uretprobes
+	 * do, whose traces other samples would meet, and which ends Go's programs. */
+	PROBE_CALL,
+	PROBE_LEAVE,
 };
 
 /* A place as it was written. The texts point into what was parsed and are not terminated. */
@@ -41,8 +47,8 @@ struct probe_spec {
 	uint64_t plus;	  /* bytes behind the start of the function */
 };
 
-/* Does a text begin as a probe: "uprobe:", "uretprobe:", "usdt:", or bpftrace's "u:", "ur:", "U:"?
- */
+/* Does a text begin as a probe: "uprobe:", "uretprobe:", "usdt:", bpftrace's "u:", "ur:", "U:", or
+ * "call:", "return:"? */
 bool probe_is_spec(const char *text);
 /* The length of the probe at the start of a list that commas separate: commas in brackets, as in
  * f(int, char), are part of a name. */
@@ -54,6 +60,7 @@ struct probe_place {
 	uint64_t off;	      /* in the file */
 	uint64_t ref_ctr_off; /* of the counter that switches a USDT probe on; 0: none */
 	const char *name;     /* as people read it; lives in probe_places.names */
+	bool is_jump;	      /* PROBE_LEAVE: a jump to another function, which returns for it */
 };
 
 struct probe_places {
@@ -62,6 +69,10 @@ struct probe_places {
 	struct arena names;
 	/* No function has just this name; these have it behind a namespace, class or package. */
 	bool by_last_part;
+	bool is_go; /* a program that Go's compiler made */
+	/* Of PROBE_LEAVE: functions whose code is not understood, and instructions that leave a
+	 * function only under a condition: no probe tells that they were left there. */
+	size_t n_unread, n_conditional;
 };
 
 /* Looks for what a spec names. The file is found as a shell and the loader do: a path, a command in
@@ -74,5 +85,20 @@ struct probe_places {
  * in any case. */
 int probe_find(const struct probe_spec *spec, pid_t pid, struct probe_places *ret, struct err *err);
 void probe_places_done(struct probe_places *p);
+
+/* Is this system call meant? With this bit: may the probe be on the call itself? It is executed
+ * elsewhere then (Documentation/trace/uprobetracer.rst), which a new program in its place is not
+ * prepared for. */
+#define PROBE_AT_CALL ((uint64_t)1 << 32)
+typedef bool probe_wants_syscall(void *arg, uint64_t nr);
+/* The instructions of a file that make those system calls: those whose number is set just before
+ * them, and Go's, which serves all. Returns 0 also if there are none, or a negative value with
+ * *err. *ret must be given to probe_places_done() in any case. */
+int probe_find_syscalls(const char *path, probe_wants_syscall *wants, void *arg,
+			struct probe_places *ret, struct err *err);
+/* The file of a command or of a library, as probe_find() says. */
+int probe_locate(const char *name, pid_t pid, char ret[PATH_MAX], struct err *err);
+/* The loader that a program names (PT_INTERP), "": none, it is static. */
+int probe_loader_of(const char *path, char ret[PATH_MAX], struct err *err);
 
 #endif

@@ -8,8 +8,9 @@ static const struct prefix {
 	const char *text;
 	enum probe_kind kind;
 } prefixes[] = {
-	{"uprobe:", PROBE_ENTRY}, {"u:", PROBE_ENTRY},	 {"uretprobe:", PROBE_RETURN},
-	{"ur:", PROBE_RETURN},	  {"usdt:", PROBE_USDT}, {"U:", PROBE_USDT},
+	{"uprobe:", PROBE_ENTRY}, {"u:", PROBE_ENTRY},	    {"uretprobe:", PROBE_RETURN},
+	{"ur:", PROBE_RETURN},	  {"usdt:", PROBE_USDT},    {"U:", PROBE_USDT},
+	{"call:", PROBE_CALL},	  {"return:", PROBE_LEAVE},
 };
 
 static const struct prefix *prefix_of(const char *text, size_t len)
@@ -108,8 +109,13 @@ int probe_parse(struct probe_spec *ret, const char *text, size_t len, struct err
 		s.has_address = parse_number(s.what, s.what_len, &s.plus);
 	else if (s.kind != PROBE_USDT)
 		split_plus(&s);
-	if (s.kind == PROBE_RETURN && s.plus && !s.has_address)
-		return err_set(err, ERR_USAGE, NULL, "'%.*s': a return has no offset", (int)len,
+	if (s.has_address && (s.kind == PROBE_CALL || s.kind == PROBE_LEAVE))
+		return err_set(err, ERR_USAGE, NULL,
+			       "'%.*s': of an address it is not known where "
+			       "its function ends; uprobe:.. counts how often it is reached",
+			       (int)len, text);
+	if (s.kind != PROBE_ENTRY && s.plus && !s.has_address)
+		return err_set(err, ERR_USAGE, NULL, "'%.*s': only uprobe: has offsets", (int)len,
 			       text);
 	*ret = s;
 	return 0;

@@ -1,0 +1,31 @@
+/* syscalls.h - the system calls of Linux: their names, and what their arguments are.
+ *
+ * Sources: asm/unistd_64.h (x86-64), asm-generic/unistd.h (aarch64, riscv64, loongarch64); the
+ * argument's types as in include/linux/syscalls.h; man-pages section 2. */
+#ifndef BASE_SYSCALLS_H
+#define BASE_SYSCALLS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/processor.h"
+
+#define SYSCALL_ARGS_MAX 6
+
+/* A letter for each argument:
+ *	d a signed number	u an unsigned one	x an address, bits
+ *	f a file descriptor	D the folder of the path that follows, or AT_FDCWD
+ *	p a path, or another string with an end		b bytes, as many as the next argument says
+ *	o permissions		S a signal
+ *	O flags of open()	P protection of memory	M flags of mmap()	W whence of lseek()
+ *	A mode of access()	C flags of clone()	N address family	F operation of
+ *futex() K command of fcntl()	V advice of madvise()	T flags of *at() */
+struct syscall {
+	char name[32];
+	char args[SYSCALL_ARGS_MAX + 1];
+};
+
+/* Returns false if the number is not known on this processor (NULL: unknown). */
+bool syscall_find(const struct processor *cpu, uint64_t nr, struct syscall *ret);
+
+#endif

@@ -1,0 +1,161 @@
+/* syscalls.c - instructions of a file that make a system call whose number is known.
+ *
+ * Sources: Intel SDM volume 2 (SYSCALL: 0F 05; MOV EAX, imm32: B8), Arm ARM (SVC #0; MOVZ X8,
+ * #imm), psABI AMD64 A.2.1: the number is in eax, in x8. Between the number and the call stand at
+ * most a few instructions that move arguments. */
+#include <string.h>
+
+#include "base/insn_x86_64.h"
+#include "functions/functions.h"
+#include "modules/modules.h"
+#include "probe/places.h"
+
+/* How far the number may be before the call. */
+enum { DISTANCE_MAX = 40, SYSCALL_BYTES = 2, MOV_BYTES = 5 };
+
+struct scan {
+	struct elf_image *img;
+	probe_wants_syscall *wants;
+	void *arg;
+	struct probe_places *ret;
+};
+
+static int add(struct scan *s, uint64_t vaddr)
+{
+	uint64_t off;
+
+	return elf_image_vaddr_to_off(s->img, vaddr, &off)
+		       ? places_add(s->ret, off, 0, "system call")
+		       : 0;
+}
+
+static bool is_syscall(const uint8_t *p)
+{
+	return p[0] == 0x0f && p[1] == 0x05;
+}
+
+/* From a MOV EAX at `at` straight to the call: its offset, or 0. */
+static size_t call_behind(const uint8_t *code, size_t at, size_t n)
+{
+	const size_t end = n - at < DISTANCE_MAX ? n : at + DISTANCE_MAX;
+	struct insn_x86_64 in;
+
+	for (size_t i = at; i + SYSCALL_BYTES <= end; i += in.bytes) {
+		if (is_syscall(code + i))
+			return i;
+		if (!insn_x86_64_read(code + i, end - i, &in) ||
+		    (in.map == MAP_ONE_BYTE && (in.op == 0xe8 || in.op == 0xe9 || in.op == 0xeb ||
+						in.op == 0xc3 || in.op >> 4 == 7)))
+			return 0;
+		if (i > at && in.map == MAP_ONE_BYTE && in.op == 0xb8)
+			return 0; /* another number */
+	}
+	return 0;
+}
+
+static int scan_x86(struct scan *s, const struct elf_section *sec)
+{
+	const uint8_t *code = sec->data, *at = code;
+	const size_t n = (size_t)sec->size;
+
+	for (; n >= 8 && (at = memchr(at, 0xb8, n - 7 - (size_t)(at - code))); at++) {
+		const uint32_t nr = at[1] | (uint32_t)at[2] << 8 | (uint32_t)at[3] << 16 |
+				    (uint32_t)at[4] << 24;
+		size_t call;
+
+		if (at[3] || at[4] || !s->wants(s->arg, nr))
+			continue;
+		call = call_behind(code, (size_t)(at - code), n);
+		if (!call)
+			continue;
+		/* At the number, if that is the last thing before the call: an instruction as any
+		 * other, also where the call replaces the program. */
+		if (call == (size_t)(at - code) + MOV_BYTES)
+			call -= MOV_BYTES;
+		else if (s->wants(s->arg, nr | PROBE_AT_CALL) == false)
+			continue;
+		if (add(s, sec->vaddr + call))
+			return -1;
+	}
+	return 0;
+}
+
+static int scan_a64(struct scan *s, const struct elf_section *sec)
+{
+	const uint8_t *code = sec->data;
+	/* No probe can be put on the call itself. */
+	for (size_t i = 0; i + 8 <= sec->size; i += 4) {
+		const uint32_t insn = code[i] | (uint32_t)code[i + 1] << 8 |
+				      (uint32_t)code[i + 2] << 16 | (uint32_t)code[i + 3] << 24;
+		static const uint8_t call[] = {0x01, 0x00, 0x00, 0xd4};
+
+		if ((insn & 0xffe0001f) == 0xd2800008 && !memcmp(code + i + 4, call, 4) &&
+		    s->wants(s->arg, insn >> 5 & 0xffff) && add(s, sec->vaddr + i))
+			return -1;
+	}
+	return 0;
+}
+
+/* Go's programs have one function for all calls but those that start processes. */
+static int scan_go(struct scan *s)
+{
+	static const char *const names[] = {"internal/runtime/syscall.Syscall6",
+					    "runtime/internal/syscall.Syscall6",
+					    "internal/runtime/syscall/linux.Syscall6"};
+	struct functab tab = {0};
+	struct go_table go;
+	int rc = 0;
+
+	if (!go_table_open(&go, s->img))
+		return 0;
+	rc = go_table_functions(&go, &tab);
+	for (size_t i = 0; !rc && i < tab.funcs.n; i++) {
+		const struct func *f = &tab.funcs.v[i];
+		size_t left = 0;
+		const uint8_t *code;
+		bool is_meant = false;
+
+		for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+			is_meant |= !strcmp(f->name, names[k]);
+		code = is_meant ? elf_image_at_vaddr(s->img, f->start, &left) : NULL;
+		for (size_t k = 0;
+		     code && !rc && k + SYSCALL_BYTES <= left && k < f->end - f->start; k++)
+			if (is_syscall(code + k))
+				rc = add(s, f->start + k);
+	}
+	functab_done(&tab);
+	return rc;
+}
+
+int probe_find_syscalls(const char *path, probe_wants_syscall *wants, void *arg,
+			struct probe_places *ret, struct err *err)
+{
+	struct scan s = {.wants = wants, .arg = arg, .ret = ret};
+	struct elf_section sec;
+	enum insn_set set;
+	const char *name;
+	int rc;
+
+	memset(ret, 0, sizeof *ret);
+	if (strlen(path) >= sizeof ret->path)
+		return err_set(err, ERR_USAGE, path, "too long");
+	memcpy(ret->path, path, strlen(path) + 1);
+	rc = elf_image_open(&s.img, path, err);
+	if (rc)
+		return rc;
+	set = processor_insn_set(elf_image_machine(s.img));
+	for (size_t i = 0; !rc && i < elf_image_section_count(s.img); i++) {
+		if (!elf_image_section_at(s.img, i, &name, &sec) || !(sec.flags & SHF_EXECINSTR) ||
+		    !sec.data)
+			continue;
+		if (set == INSN_SET_X86)
+			rc = scan_x86(&s, &sec);
+		else if (set == INSN_SET_A64)
+			rc = scan_a64(&s, &sec);
+	}
+	if (!rc && set == INSN_SET_X86)
+		rc = scan_go(&s);
+	elf_image_close(s.img);
+	places_finish(ret);
+	return rc ? err_nomem(err) : 0;
+}
