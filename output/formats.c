@@ -16,7 +16,10 @@
 	X(jsonl)      \
 	X(stacks)     \
 	X(lines)      \
-	X(md)
+	X(md)         \
+	X(trace)      \
+	X(timeline)   \
+	X(perfetto)
 
 #define X(name) extern const struct output_format format_##name;
 FORMATS(X)

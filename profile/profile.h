@@ -345,6 +345,55 @@ void event_set_reduce(struct event_set *s, const struct profile *p);
 void event_set_pick(struct event_set *s, uint32_t event);
 void event_set_done(struct event_set *s);
 
+/* ---- spans (spans.c) -------------------------------------------------------------------------
+ *
+ * Calls with a beginning and an end, from pairs of events in the log: "call:X" and "return:X",
+ * "uprobe:X" and "uretprobe:X", perf's "P:F" and "P:F__return", raw_syscalls:sys_enter and
+ * sys_exit, syscalls:sys_enter_N and sys_exit_N. An end belongs to the beginning with the same
+ * stack pointer, if the recording has that (the field sp of tracepoints), else to the last one of
+ * its thread; with the field g (a goroutine) wherever that went on. */
+
+enum span_end {
+	SPAN_RETURNED,
+	/* There is no event of its end, but a later one shows that it had ended: longjmp(), an
+	 * exception, or a way out that was not probed. end_ns is when that was seen. */
+	SPAN_LEFT,
+	SPAN_OPEN, /* it went on when the recording ended; end_ns is that time */
+};
+
+#define SPAN_NONE UINT32_MAX
+
+struct span {
+	uint64_t start_ns, end_ns;
+	uint64_t self_ns;     /* without the spans within it */
+	uint32_t entry, exit; /* indexes in the log; exit may be SPAN_NONE */
+	uint32_t parent;      /* index of the span around it; SPAN_NONE: none */
+	uint32_t depth;	      /* 0: there is none around it */
+	uint8_t end;	      /* enum span_end */
+};
+
+struct spans {
+	VEC(struct span) v;	/* in the order of their beginnings */
+	VEC(uint32_t) of_entry; /* by index in the log; SPAN_NONE: no beginning of a span */
+	VEC(uint32_t) of_exit;	/* by index in the log; SPAN_NONE: no end of a known span */
+	VEC(uint8_t) is_end;	/* by index in the log: is it the end of a span, known or not? */
+	VEC(bool) has_event;	/* by event: is it one end of spans? */
+	size_t n_left, n_open;	/* not SPAN_RETURNED */
+	size_t n_without_start; /* ends of what began before the recording */
+};
+
+/* Needs PROFILE_KEEP_LOG and PROFILE_KEEP_TRACE. Fills a zeroed *ret, which must be given to
+ * spans_done() in any case. Returns 0 or -ERR_NOMEM. */
+int spans_find(struct spans *ret, const struct profile *p, struct err *err);
+void spans_done(struct spans *s);
+static inline bool spans_has_event(const struct spans *s, uint32_t event)
+{
+	return event < s->has_event.n && s->has_event.v[event];
+}
+/* The number behind " NAME=" in the fields of a log entry. */
+bool trace_number(const struct profile *p, const struct profile_log_entry *e, const char *name,
+		  uint64_t *ret);
+
 /* Appends a string of the profile, cleaned (text_clean()). */
 static inline void text_string(struct text *t, const struct profile *p, uint32_t id)
 {

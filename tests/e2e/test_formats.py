@@ -32,6 +32,9 @@ CONSUMERS = {
     "stacks": ("tests/capture/test_stacks.py", "eu-stack"),
     "lines": ("tests/output/test_md_lines.py", "lines"),
     "md": ("tests/output/test_md_lines.py", "cmark-gfm"),
+    "trace": ("tests/capture/test_syscalls.py", "strace"),
+    "timeline": ("tests/capture/test_spans.py", "timeline"),
+    "perfetto": ("tests/capture/test_spans.py", "traceEvents"),
     "jsonl": ("tests/output/test_json_formats.py", "jsonl"),
 }
 INPUTS = "tests/input"

@@ -1,0 +1,231 @@
+/* call_flags.c - names of flags. Sources: include/uapi/asm-generic/fcntl.h, mman-common.h,
+ * signal.h; linux/sched.h, futex.h, fcntl.h. x86-64 and the generic numbers agree in what is named
+ * here. */
+#include "output/call_flags.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct flag {
+	uint64_t value;
+	const char *name;
+};
+
+#define F(name)             \
+	{                   \
+		name, #name \
+	}
+#define END             \
+	{               \
+		0, NULL \
+	}
+
+/* The low bits of these are a number of their own, the first entries. */
+static const struct flag open_flags[] = {
+	F(O_WRONLY),   F(O_RDWR),     F(O_CREAT),   F(O_EXCL),	  F(O_NOCTTY), F(O_TRUNC),
+	F(O_APPEND),   F(O_NONBLOCK), F(O_TMPFILE), F(O_SYNC),	  F(O_DSYNC),  F(O_DIRECTORY),
+	F(O_NOFOLLOW), F(O_CLOEXEC),  F(O_DIRECT),  F(O_NOATIME), F(O_PATH),   END};
+static const struct flag protections[] = {F(PROT_READ), F(PROT_WRITE), F(PROT_EXEC),
+					  F(PROT_GROWSDOWN), END};
+static const struct flag map_flags[] = {F(MAP_SHARED_VALIDATE),
+					F(MAP_SHARED),
+					F(MAP_PRIVATE),
+					F(MAP_FIXED),
+					F(MAP_ANONYMOUS),
+					F(MAP_GROWSDOWN),
+					F(MAP_LOCKED),
+					F(MAP_NORESERVE),
+					F(MAP_POPULATE),
+					F(MAP_NONBLOCK),
+					F(MAP_STACK),
+					F(MAP_HUGETLB),
+					{0x800, "MAP_DENYWRITE"},
+					F(MAP_FIXED_NOREPLACE),
+					END};
+static const struct flag at_flags[] = {F(AT_SYMLINK_NOFOLLOW), F(AT_REMOVEDIR),
+				       F(AT_SYMLINK_FOLLOW),   F(AT_NO_AUTOMOUNT),
+				       F(AT_EMPTY_PATH),       END};
+static const struct flag access_modes[] = {F(R_OK), F(W_OK), F(X_OK), END};
+static const struct flag clone_flags[] = {F(CLONE_VM),
+					  F(CLONE_FS),
+					  F(CLONE_FILES),
+					  F(CLONE_SIGHAND),
+					  F(CLONE_PTRACE),
+					  F(CLONE_VFORK),
+					  F(CLONE_PARENT),
+					  F(CLONE_THREAD),
+					  F(CLONE_NEWNS),
+					  F(CLONE_SYSVSEM),
+					  F(CLONE_SETTLS),
+					  F(CLONE_PARENT_SETTID),
+					  F(CLONE_CHILD_CLEARTID),
+					  F(CLONE_DETACHED),
+					  F(CLONE_UNTRACED),
+					  F(CLONE_CHILD_SETTID),
+					  F(CLONE_NEWUTS),
+					  F(CLONE_NEWIPC),
+					  F(CLONE_NEWUSER),
+					  F(CLONE_NEWPID),
+					  F(CLONE_NEWNET),
+					  END};
+static const struct flag whences[] = {F(SEEK_SET),  F(SEEK_CUR),  F(SEEK_END),
+				      F(SEEK_DATA), F(SEEK_HOLE), END};
+static const struct flag families[] = {F(AF_UNIX),   F(AF_INET), F(AF_INET6), F(AF_NETLINK),
+				       F(AF_PACKET), F(AF_ALG),	 F(AF_VSOCK), END};
+static const struct flag fcntl_commands[] = {F(F_DUPFD),
+					     F(F_GETFD),
+					     F(F_SETFD),
+					     F(F_GETFL),
+					     F(F_SETFL),
+					     F(F_GETLK),
+					     F(F_SETLK),
+					     F(F_SETLKW),
+					     F(F_SETOWN),
+					     F(F_GETOWN),
+					     {1030, "F_DUPFD_CLOEXEC"},
+					     {1031, "F_SETPIPE_SZ"},
+					     {1032, "F_GETPIPE_SZ"},
+					     {1033, "F_ADD_SEALS"},
+					     END};
+static const struct flag advices[] = {
+	F(MADV_NORMAL), F(MADV_RANDOM),	  F(MADV_SEQUENTIAL), F(MADV_WILLNEED), F(MADV_DONTNEED),
+	F(MADV_FREE),	F(MADV_HUGEPAGE), F(MADV_NOHUGEPAGE), F(MADV_DONTDUMP), END};
+static const struct flag futex_operations[] = {F(FUTEX_WAIT),
+					       F(FUTEX_WAKE),
+					       F(FUTEX_REQUEUE),
+					       F(FUTEX_CMP_REQUEUE),
+					       F(FUTEX_WAKE_OP),
+					       F(FUTEX_LOCK_PI),
+					       F(FUTEX_UNLOCK_PI),
+					       F(FUTEX_TRYLOCK_PI),
+					       F(FUTEX_WAIT_BITSET),
+					       F(FUTEX_WAKE_BITSET),
+					       END};
+
+#undef F
+#undef END
+
+static const struct kind {
+	char letter;
+	bool is_bits;
+	const struct flag *flags;
+	const char *zero; /* what 0 is called */
+	uint64_t number;  /* bits: these are a number, which one entry is */
+} kinds[] = {
+	{'O', true, open_flags, "O_RDONLY", O_ACCMODE},
+	{'P', true, protections, "PROT_NONE", 0},
+	{'M', true, map_flags, "0", 3},
+	{'T', true, at_flags, "0", 0},
+	{'A', true, access_modes, "F_OK", 0},
+	{'C', true, clone_flags, "0", 0},
+	{'W', false, whences, "SEEK_SET", 0},
+	{'N', false, families, "AF_UNSPEC", 0},
+	{'K', false, fcntl_commands, "F_DUPFD", 0},
+	{'V', false, advices, "MADV_NORMAL", 0},
+};
+
+static void add_hex(struct text *t, uint64_t v)
+{
+	text_str(t, "0x");
+	text_hex(t, v, 0);
+}
+
+static const char *name_of(const struct flag *f, uint64_t v)
+{
+	for (; f->name; f++)
+		if (f->value == v)
+			return f->name;
+	return NULL;
+}
+
+static void add_bits(struct text *t, const struct kind *k, uint64_t v)
+{
+	const size_t start = t->n;
+	const char *number = v & k->number ? name_of(k->flags, v & k->number) : NULL;
+
+	if (number) {
+		text_str(t, number);
+		v &= ~k->number;
+	} else if (k->letter == 'O') { /* O_RDONLY is 0, and is said */
+		text_str(t, k->zero);
+	}
+	for (const struct flag *f = k->flags; f->name; f++) {
+		if (f->value & k->number || (v & f->value) != f->value)
+			continue;
+		text_str(t, t->n > start ? "|" : "");
+		text_str(t, f->name);
+		v &= ~f->value;
+	}
+	if (v) {
+		text_str(t, t->n > start ? "|" : "");
+		add_hex(t, v);
+	}
+	if (t->n == start)
+		text_str(t, k->zero);
+}
+
+static void add_signal(struct text *t, uint64_t v)
+{
+	const char *name = v < 65 ? sigabbrev_np((int)v) : NULL;
+
+	if (name) {
+		text_str(t, "SIG");
+		text_str(t, name);
+	} else {
+		text_dec(t, v, 0);
+	}
+}
+
+static void add_futex(struct text *t, uint64_t v)
+{
+	const uint64_t flags = FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME;
+	const char *name = name_of(futex_operations, (uint32_t)v & ~flags);
+
+	if (name)
+		text_str(t, name);
+	else
+		add_hex(t, v & ~flags);
+	text_str(t, v & FUTEX_PRIVATE_FLAG ? "_PRIVATE" : "");
+	text_str(t, v & FUTEX_CLOCK_REALTIME ? "|FUTEX_CLOCK_REALTIME" : "");
+}
+
+bool call_flags_add(struct text *t, char letter, uint64_t v)
+{
+	if (letter == 'S') {
+		add_signal(t, (uint32_t)v);
+		return true;
+	}
+	if (letter == 'F') {
+		add_futex(t, (uint32_t)v);
+		return true;
+	}
+	if (letter == 'o') {
+		char digits[24];
+
+		snprintf(digits, sizeof digits, "0%o", (unsigned)v & 07777);
+		text_str(t, v & 07777 ? digits : "000");
+		return true;
+	}
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		const struct kind *k = &kinds[i];
+		const char *name = k->letter != letter || k->is_bits ? NULL : name_of(k->flags, v);
+
+		if (k->letter != letter)
+			continue;
+		if (k->is_bits && letter != 'C')
+			v = (uint32_t)v;
+		if (k->is_bits)
+			add_bits(t, k, v);
+		else if (name)
+			text_str(t, name);
+		else
+			add_hex(t, v);
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,379 @@
+/* calls.c - calls in words, as strace(1) writes those of the kernel.
+ *
+ * The fields of system calls are those of raw_syscalls:sys_enter and sys_exit
+ * (include/trace/events/ syscalls.h), "NR 257 (ffffff9c, 7ffd, ..)" and "NR 257 = 3". Behind the
+ * former capture adds what an argument points to: ` 1="/etc/passwd"+12us`, read so long after the
+ * entry. */
+#include "output/calls.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output/call_flags.h"
+
+enum {
+	ERRNO_MAX = 4095,
+	SMALL_MAX = 1 << 20, /* what a function returns is shown as a number up to here */
+};
+
+int calls_init(struct calls *ret, const struct profile *p, struct err *err)
+{
+	*ret = (struct calls){.p = p};
+	if (p->info && p->info->arch)
+		ret->cpu = processor_find(p->info->arch, 8);
+	text_char(&ret->paths, 0); /* offset 0: none */
+	return ret->paths.failed ? err_nomem(err) : spans_find(&ret->spans, p, err);
+}
+
+void calls_done(struct calls *c)
+{
+	spans_done(&c->spans);
+	hash_done(&c->fds);
+	text_done(&c->paths);
+	text_done(&c->scratch);
+}
+
+const struct span *calls_span_at(const struct calls *c, size_t entry)
+{
+	const uint32_t at = c->spans.of_entry.v[entry];
+
+	return at == SPAN_NONE ? NULL : &c->spans.v.v[at];
+}
+
+/* ---- system calls --------------------------------------------------------------------------- */
+
+struct entered {
+	struct syscall call;
+	uint64_t nr, args[SYSCALL_ARGS_MAX];
+	const char *rest; /* what capture added */
+};
+
+static const char *trace_of(const struct calls *c, uint32_t entry)
+{
+	const struct profile_log_entry *e = entry == SPAN_NONE ? NULL : &c->p->log.v[entry];
+
+	return e && e->trace ? strtab_get(&c->p->strings, e->trace) : "";
+}
+
+/* "NR 257 (ffffff9c, 7ffd, 80000, 0, 0, 0)" */
+static bool parse_entered(const struct calls *c, const struct span *s, struct entered *ret)
+{
+	const char *at = trace_of(c, s->entry);
+	char *end;
+
+	if (!str_starts_with(at, "NR "))
+		return false;
+	ret->nr = strtoull(at + 3, &end, 10);
+	for (size_t i = 0; i < SYSCALL_ARGS_MAX; i++) {
+		end += strspn(end, " (,");
+		ret->args[i] = strtoull(end, &end, 16);
+	}
+	ret->rest = end + (*end == ')');
+	if (!syscall_find(c->cpu, ret->nr, &ret->call)) {
+		snprintf(ret->call.name, sizeof ret->call.name, "syscall_%" PRIu64, ret->nr);
+		memcpy(ret->call.args, "xxxxxx", sizeof "xxxxxx");
+	}
+	return true;
+}
+
+/* The result of a system call; for others the field ret. */
+static bool parse_result(const struct calls *c, const struct span *s, int64_t *ret)
+{
+	const char *text = trace_of(c, s->exit), *equals;
+	uint64_t v;
+
+	if (s->end != SPAN_RETURNED || s->exit == SPAN_NONE)
+		return false;
+	if (str_starts_with(text, "NR ")) {
+		equals = strchr(text, '=');
+		*ret = equals ? strtoll(equals + 1, NULL, 10) : 0;
+		return equals;
+	}
+	if (str_starts_with(text, "0x")) { /* syscalls:sys_exit_* */
+		*ret = (int64_t)strtoull(text, NULL, 16);
+		return true;
+	}
+	if (trace_number(c->p, &c->p->log.v[s->exit], "jumped", &v) && v)
+		return false; /* another function returns for it */
+	if (!trace_number(c->p, &c->p->log.v[s->exit], "ret", &v))
+		return false;
+	*ret = (int64_t)v;
+	return true;
+}
+
+bool calls_is_syscall(const struct calls *c, const struct span *s)
+{
+	const char *event =
+		strtab_get(&c->p->strings, c->p->events.v[c->p->log.v[s->entry].event].name);
+
+	return str_starts_with(event, "raw_syscalls:") || str_starts_with(event, "syscalls:");
+}
+
+/* The text that argument i pointed to: its quoted form, *n bytes; NULL: it was not read. *is_late:
+ * it was read when the call was over, so that something else may have been there. */
+static const char *pointed_to(const struct span *s, const struct entered *e, size_t i, size_t *n,
+			      bool *is_late)
+{
+	const char *at, *end;
+	char key[8];
+
+	snprintf(key, sizeof key, " %zu=\"", i);
+	at = strstr(e->rest, key);
+	if (!at)
+		return NULL;
+	at += strlen(key) - 1;
+	for (end = at + 1; *end && *end != '"'; end++)
+		end += *end == '\\' && end[1];
+	if (!*end)
+		return NULL;
+	end++;
+	end += str_starts_with(end, "...") ? 3 : 0;
+	*n = (size_t)(end - at);
+	*is_late = *end == '+' && (s->end != SPAN_OPEN &&
+				   strtoull(end + 1, NULL, 10) * 1000 > s->end_ns - s->start_ns);
+	return at;
+}
+
+/* ---- descriptors ---------------------------------------------------------------------------- */
+
+static uint64_t fd_key(uint32_t pid, int64_t fd)
+{
+	return hash_mix(pid, (uint64_t)fd);
+}
+
+static const char *fd_path(const struct calls *c, uint32_t pid, int64_t fd)
+{
+	const uint32_t at = hash_get(&c->fds, fd_key(pid, fd));
+
+	return at == HASH_NONE ? NULL : c->paths.s + at;
+}
+
+static void set_fd_path(struct calls *c, uint32_t pid, int64_t fd, const char *path, size_t n)
+{
+	const size_t at = c->paths.n;
+
+	if (c->paths.failed || at > UINT32_MAX - n - 2)
+		return;
+	text_add(&c->paths, path, n);
+	text_char(&c->paths, 0);
+	if (c->paths.failed || hash_put(&c->fds, fd_key(pid, fd), (uint32_t)at))
+		c->paths.failed = true;
+}
+
+static bool name_is(const char *name, const char *const *names)
+{
+	for (; *names; names++)
+		if (!strcmp(name, *names))
+			return true;
+	return false;
+}
+
+void calls_pass(struct calls *c, size_t entry)
+{
+	static const char *const opens[] = {"open", "openat", "openat2", "creat", NULL};
+	static const char *const dups[] = {"dup", "dup2", "dup3", NULL};
+	const struct profile_log_entry *log = &c->p->log.v[entry];
+	const uint32_t at = c->spans.of_exit.v[entry];
+	const struct span *s = at == SPAN_NONE ? NULL : &c->spans.v.v[at];
+	const char *path;
+	struct entered e;
+	int64_t fd;
+	bool is_late;
+	size_t n;
+
+	if (!s || !calls_is_syscall(c, s) || !parse_entered(c, s, &e) || !parse_result(c, s, &fd) ||
+	    fd < 0)
+		return;
+	if (!strcmp(e.call.name, "close")) {
+		hash_remove(&c->fds, fd_key(log->pid, (int32_t)e.args[0]));
+	} else if (name_is(e.call.name, dups)) {
+		path = fd_path(c, log->pid, (int32_t)e.args[0]);
+		hash_remove(&c->fds, fd_key(log->pid, fd));
+		c->scratch.n = 0;
+		text_str(&c->scratch, path ? path : "");
+		c->paths.failed |= c->scratch.failed;
+		if (path)
+			set_fd_path(c, log->pid, fd, c->scratch.s, c->scratch.n);
+	} else if (name_is(e.call.name, opens)) {
+		path = pointed_to(s, &e, strcspn(e.call.args, "p"), &n, &is_late);
+		hash_remove(&c->fds, fd_key(log->pid, fd));
+		if (path && n > 2 && path[n - 1] == '"')
+			set_fd_path(c, log->pid, fd, path + 1, n - 2);
+	}
+}
+
+/* ---- arguments ------------------------------------------------------------------------------ */
+
+static void add_number(struct text *t, int64_t v)
+{
+	char digits[32];
+
+	snprintf(digits, sizeof digits, "%" PRId64, v);
+	text_str(t, digits);
+}
+
+static void add_hex(struct text *t, uint64_t v)
+{
+	text_str(t, v ? "0x" : "0");
+	if (v)
+		text_hex(t, v, 0);
+}
+
+static void add_fd(struct calls *c, struct text *t, uint32_t pid, uint64_t arg, bool is_folder)
+{
+	const int32_t fd = (int32_t)arg;
+	const char *path = fd_path(c, pid, fd);
+
+	if (is_folder && fd == AT_FDCWD) {
+		text_str(t, "AT_FDCWD");
+		return;
+	}
+	add_number(t, fd);
+	if (!path)
+		return;
+	text_char(t, '<');
+	text_clean(t, path, strlen(path));
+	text_char(t, '>');
+}
+
+static void add_arg(struct calls *c, struct text *t, const struct span *s, const struct entered *e,
+		    size_t i)
+{
+	const uint64_t v = e->args[i];
+	const char letter = e->call.args[i];
+	bool is_late = false;
+	const char *text;
+	size_t n;
+
+	if (letter == 'f' || letter == 'D') {
+		add_fd(c, t, c->p->log.v[s->entry].pid, v, letter == 'D');
+	} else if (letter == 'd') {
+		/* Most are 32 bits wide, and the rest of the register may hold anything. */
+		add_number(t, v >> 32 && v >> 32 != UINT32_MAX ? (int64_t)v : (int32_t)v);
+	} else if (letter == 'u') {
+		text_dec(t, v, 0);
+	} else if (letter == 'p' || letter == 'b') {
+		text = pointed_to(s, e, i, &n, &is_late);
+		if (text)
+			text_clean(t, text, n);
+		else if (v)
+			add_hex(t, v);
+		else
+			text_str(t, "NULL");
+		text_str(t, text && is_late ? "?" : "");
+	} else if (!call_flags_add(t, letter, v)) {
+		add_hex(t, v);
+	}
+}
+
+/* A third argument of open() is read only where it creates a file. */
+static bool is_used(const struct entered *e, size_t i)
+{
+	return e->call.args[i] != 'o' || !i || e->call.args[i - 1] != 'O' ||
+	       e->args[i - 1] & O_CREAT || (e->args[i - 1] & O_TMPFILE) == O_TMPFILE;
+}
+
+void calls_args(struct calls *c, struct text *t, const struct span *s)
+{
+	struct entered e;
+
+	if (!calls_is_syscall(c, s) || !parse_entered(c, s, &e)) {
+		calls_fields(c, t, &c->p->log.v[s->entry]);
+		return;
+	}
+	for (size_t i = 0; e.call.args[i] && is_used(&e, i); i++) {
+		text_str(t, i ? ", " : "");
+		add_arg(c, t, s, &e, i);
+	}
+}
+
+/* "(55d0) sp=0x7ffd g=0x1 a0=1 a1=2": what stands behind the address and these two. */
+void calls_fields(struct calls *c, struct text *t, const struct profile_log_entry *e)
+{
+	const char *text = e->trace ? strtab_get(&c->p->strings, e->trace) : "";
+
+	if (*text == '(' && strchr(text, ')')) {
+		text = strchr(text, ')') + 1;
+		for (text += *text == ' ';
+		     str_starts_with(text, "sp=") || str_starts_with(text, "g=");
+		     text += *text == ' ')
+			text += strcspn(text, " ");
+	}
+	text_clean(t, text, strlen(text));
+}
+
+void calls_function(struct text *t, const struct profile *p, uint32_t name)
+{
+	struct text folded = {0};
+
+	fold_function(&folded, strtab_get(&p->strings, name), strtab_len(&p->strings, name));
+	text_clean(t, folded.s, folded.n);
+	t->failed |= folded.failed;
+	text_done(&folded);
+}
+
+/* ---- name and result ------------------------------------------------------------------------ */
+
+void calls_name(struct calls *c, struct text *t, const struct span *s)
+{
+	static const char enter[] = "syscalls:sys_enter_";
+	const struct profile *p = c->p;
+	const struct profile_log_entry *e = &p->log.v[s->entry];
+	const char *event = strtab_get(&p->strings, p->events.v[e->event].name);
+	const uint32_t symbol =
+		e->node ? profile_symbol(p, &p->locations.v[p->nodes.v[e->node].location]) : 0;
+	struct entered in;
+
+	if (calls_is_syscall(c, s) && parse_entered(c, s, &in))
+		text_str(t, in.call.name);
+	else if (str_starts_with(event, enter))
+		text_clean(t, event + sizeof enter - 1, strcspn(event + sizeof enter - 1, ":"));
+	else if (symbol)
+		calls_function(t, p, symbol);
+	else
+		text_string(t, p, p->events.v[e->event].name);
+}
+
+void calls_result(struct calls *c, struct text *t, const struct span *s)
+{
+	static const char *const addresses[] = {"mmap", "brk", "mremap", "shmat", NULL};
+	struct entered e;
+	int64_t v;
+
+	if (!parse_result(c, s, &v))
+		return;
+	if (calls_is_syscall(c, s) && v < 0 && v >= -ERRNO_MAX) {
+		const char *name = strerrorname_np((int)-v);
+
+		text_str(t, "-1 ");
+		if (name) {
+			text_str(t, name);
+			text_str(t, " (");
+			text_str(t, strerrordesc_np((int)-v));
+			text_char(t, ')');
+		} else { /* the kernel's own: it begins the call again */
+			text_str(t, "errno ");
+			text_dec(t, (uint64_t)-v, 0);
+		}
+		return;
+	}
+	if (calls_is_syscall(c, s) ? parse_entered(c, s, &e) && name_is(e.call.name, addresses)
+				   : v > SMALL_MAX || v < -SMALL_MAX)
+		add_hex(t, (uint64_t)v);
+	else
+		add_number(t, v);
+}
+
+void calls_task(struct calls *c, struct text *t, const struct profile_log_entry *e)
+{
+	text_string(t, c->p, e->comm);
+	text_char(t, '/');
+	if (e->pid != e->tid && e->pid != PROFILE_NO_PID) {
+		text_int(t, (int32_t)e->pid, 0);
+		text_char(t, '/');
+	}
+	text_int(t, (int32_t)e->tid, 0);
+}

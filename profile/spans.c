@@ -1,0 +1,345 @@
+/* spans.c - which two events are the beginning and the end of one call.
+ *
+ * A function's stack pointer is the same when it is entered and when it is left, and callees have
+ * lower ones: open spans of a thread form a stack with falling stack pointers. An entry at or above
+ * an open span's shows that it was left without its end (longjmp(), an exception), or that the
+ * thread is on another stack (a coroutine) and will come back. So such spans are in doubt: they
+ * wait aside for an end with their stack pointer. */
+#include "profile/profile.h"
+
+#include <string.h>
+
+enum { DOUBTFUL_MAX = 64, SAME_NAME_MAX = 64 };
+
+/* Is the event the beginning or the end of spans? The number of the event of beginnings, and 1. */
+struct role {
+	uint32_t begins, ends;
+	bool is_flat;
+};
+
+struct open_span {
+	uint64_t sp;	   /* 0: not known */
+	uint64_t doubt_ns; /* since when it may have been left; 0: it was not */
+	uint32_t span;
+	bool is_flat;
+};
+
+/* A thread, or a goroutine. */
+struct thread {
+	VEC(struct open_span) open;
+	struct open_span doubtful[DOUBTFUL_MAX];
+	size_t n_doubtful;
+	bool is_go;
+};
+
+struct finder {
+	const struct profile *p;
+	struct spans *ret;
+	VEC(struct role) roles; /* by event */
+	struct hash_table by_key;
+	VEC(struct thread *) threads;
+};
+
+/* ---- pairs of events ------------------------------------------------------------------------ */
+
+static const struct pair_names {
+	const char *begin, *end;
+	bool is_suffix;
+	bool is_flat; /* a thread has one of them at a time: system calls */
+} pair_names[] = {
+	{"call:", "return:", false, false},
+	{"uprobe:", "uretprobe:", false, false},
+	{"u:", "ur:", false, false},
+	{"kprobe:", "kretprobe:", false, false},
+	{"raw_syscalls:sys_enter", "raw_syscalls:sys_exit", false, true},
+	{"syscalls:sys_enter_", "syscalls:sys_exit_", false, true},
+	{"", "__return", true, false},
+};
+
+static bool is_end_of(const struct pair_names *n, const char *begin, const char *end)
+{
+	const size_t begin_len = strlen(n->begin), end_len = strlen(n->end), len = strlen(begin);
+
+	if (n->is_suffix)
+		return !strncmp(end, begin, len) && !strcmp(end + len, n->end);
+	return !strncmp(begin, n->begin, begin_len) && !strncmp(end, n->end, end_len) &&
+	       !strcmp(begin + begin_len, end + end_len);
+}
+
+static bool is_end_name(const char *name)
+{
+	for (size_t i = 0; i < sizeof pair_names / sizeof *pair_names; i++)
+		if (pair_names[i].is_suffix ? str_ends_with(name, pair_names[i].end)
+					    : str_starts_with(name, pair_names[i].end))
+			return true;
+	return false;
+}
+
+static void pair_event(struct finder *f, uint32_t end)
+{
+	const struct profile *p = f->p;
+	const char *name = strtab_get(&p->strings, p->events.v[end].name);
+
+	for (uint32_t i = 0; i < p->events.n; i++)
+		for (size_t k = 0; k < sizeof pair_names / sizeof *pair_names; k++)
+			if (i != end && p->events.v[i].name &&
+			    is_end_of(&pair_names[k], strtab_get(&p->strings, p->events.v[i].name),
+				      name)) {
+				f->roles.v[i].begins = i + 1;
+				f->roles.v[i].is_flat = pair_names[k].is_flat;
+				f->roles.v[end].ends = i + 1;
+				return;
+			}
+}
+
+static int find_pairs(struct finder *f)
+{
+	const struct profile *p = f->p;
+
+	for (size_t i = 0; i < p->events.n; i++)
+		if (vec_push(&f->roles, (struct role){0}))
+			return -1;
+	for (uint32_t i = 0; i < p->events.n; i++)
+		if (p->events.v[i].name &&
+		    is_end_name(strtab_get(&p->strings, p->events.v[i].name)))
+			pair_event(f, i);
+	return 0;
+}
+
+/* ---- fields --------------------------------------------------------------------------------- */
+
+bool trace_number(const struct profile *p, const struct profile_log_entry *e, const char *name,
+		  uint64_t *ret)
+{
+	const char *text = e->trace ? strtab_get(&p->strings, e->trace) : "";
+	const size_t n = strlen(name);
+
+	for (const char *at = strchr(text, ' '); at; at = strchr(at + 1, ' ')) {
+		char *end;
+
+		if (strncmp(at + 1, name, n) || at[1 + n] != '=')
+			continue;
+		*ret = strtoull(at + n + 2, &end, 0);
+		return end > at + n + 2;
+	}
+	return false;
+}
+
+static uint32_t function_of(const struct profile *p, uint32_t entry)
+{
+	const uint32_t node = p->log.v[entry].node;
+
+	return node ? profile_symbol(p, &p->locations.v[p->nodes.v[node].location]) : 0;
+}
+
+static struct thread *thread_of(struct finder *f, const struct profile_log_entry *e)
+{
+	uint64_t g = 0;
+	const bool is_go = trace_number(f->p, e, "g", &g);
+	const uint64_t key = is_go ? hash_mix(hash_mix(1, e->pid), g) : hash_mix(e->pid, e->tid);
+	uint32_t at = hash_get(&f->by_key, key);
+	struct thread *t;
+
+	if (at != HASH_NONE)
+		return f->threads.v[at];
+	t = calloc(1, sizeof *t);
+	if (!t || vec_push(&f->threads, t)) {
+		free(t);
+		return NULL;
+	}
+	t->is_go = is_go;
+	return hash_put(&f->by_key, key, (uint32_t)f->threads.n - 1) ? NULL : t;
+}
+
+/* ---- spans ---------------------------------------------------------------------------------- */
+
+static void end_span(struct finder *f, const struct open_span *o, uint64_t now, uint32_t exit,
+		     enum span_end how)
+{
+	struct span *s = &f->ret->v.v[o->span];
+
+	s->end_ns = now > s->start_ns ? now : s->start_ns;
+	s->exit = exit;
+	if (exit != SPAN_NONE)
+		f->ret->of_exit.v[exit] = o->span;
+	s->end = (uint8_t)how;
+}
+
+static void give_up_doubtful(struct finder *f, struct thread *t, size_t i)
+{
+	end_span(f, &t->doubtful[i], t->doubtful[i].doubt_ns, SPAN_NONE, SPAN_LEFT);
+	memmove(&t->doubtful[i], &t->doubtful[i + 1],
+		(t->n_doubtful - i - 1) * sizeof *t->doubtful);
+	t->n_doubtful--;
+}
+
+/* The innermost open span may have been left before `now`. */
+static void doubt_innermost(struct finder *f, struct thread *t, uint64_t now)
+{
+	struct open_span o = t->open.v[--t->open.n];
+
+	if (t->n_doubtful == DOUBTFUL_MAX)
+		give_up_doubtful(f, t, 0);
+	o.doubt_ns = now;
+	t->doubtful[t->n_doubtful++] = o;
+}
+
+/* What is entered at `sp` shows that these were left. */
+static void doubt_above(struct finder *f, struct thread *t, uint64_t sp, bool is_flat, uint64_t now)
+{
+	while (t->open.n) {
+		const struct open_span *top = &t->open.v[t->open.n - 1];
+
+		if (top->is_flat ? !is_flat && !sp : !sp || t->is_go || !top->sp || top->sp > sp)
+			break;
+		doubt_innermost(f, t, now);
+	}
+}
+
+static int begin_span(struct finder *f, uint32_t entry, bool is_flat)
+{
+	const struct profile_log_entry *e = &f->p->log.v[entry];
+	struct thread *t = thread_of(f, e);
+	struct open_span o = {.span = (uint32_t)f->ret->v.n, .is_flat = is_flat};
+	struct span s = {.start_ns = e->time_ns,
+			 .end_ns = e->time_ns,
+			 .entry = entry,
+			 .exit = SPAN_NONE,
+			 .parent = SPAN_NONE,
+			 .end = SPAN_OPEN};
+
+	if (!t)
+		return -1;
+	trace_number(f->p, e, "sp", &o.sp);
+	doubt_above(f, t, o.sp, is_flat, e->time_ns);
+	for (size_t i = t->n_doubtful; o.sp && i-- > 0;)
+		if (t->doubtful[i].sp == o.sp)
+			give_up_doubtful(f, t, i);
+	if (t->open.n) {
+		s.parent = t->open.v[t->open.n - 1].span;
+		s.depth = f->ret->v.v[s.parent].depth + 1;
+	}
+	f->ret->of_entry.v[entry] = o.span;
+	return vec_push(&f->ret->v, s) || vec_push(&t->open, o) ? -1 : 0;
+}
+
+/* Does an end without a stack pointer, or on a stack that has moved, end this span? */
+static bool is_same_call(const struct finder *f, const struct open_span *o, uint32_t exit,
+			 uint32_t begins)
+{
+	const struct span *s = &f->ret->v.v[o->span];
+
+	return f->p->log.v[s->entry].event + 1 == begins &&
+	       (!o->sp || function_of(f->p, s->entry) == function_of(f->p, exit));
+}
+
+/* The open span that an end belongs to, among those that are in order; SIZE_MAX: none. */
+static size_t find_open(const struct finder *f, const struct thread *t, uint32_t exit,
+			uint32_t begins, uint64_t sp)
+{
+	for (size_t i = t->open.n, n = 0; i-- > 0 && n < SAME_NAME_MAX; n++) {
+		const uint64_t its = t->open.v[i].sp;
+
+		if (sp && its == sp)
+			return i;
+		if ((!sp || !its || t->is_go) && is_same_call(f, &t->open.v[i], exit, begins))
+			return i;
+	}
+	return SIZE_MAX;
+}
+
+static int finish_span(struct finder *f, uint32_t exit, uint32_t begins)
+{
+	const struct profile_log_entry *e = &f->p->log.v[exit];
+	struct thread *t = thread_of(f, e);
+	uint64_t sp = 0;
+	size_t at;
+
+	if (!t)
+		return -1;
+	f->ret->is_end.v[exit] = 1;
+	trace_number(f->p, e, "sp", &sp);
+	if (sp) /* callees of what is left now */
+		doubt_above(f, t, sp - 1, false, e->time_ns);
+	at = find_open(f, t, exit, begins, sp);
+	if (at != SIZE_MAX) {
+		while (t->open.n > at + 1)
+			doubt_innermost(f, t, e->time_ns);
+		end_span(f, &t->open.v[--t->open.n], e->time_ns, exit, SPAN_RETURNED);
+		return 0;
+	}
+	for (size_t i = t->n_doubtful; i-- > 0;)
+		if (sp && t->doubtful[i].sp == sp) {
+			end_span(f, &t->doubtful[i], e->time_ns, exit, SPAN_RETURNED);
+			memmove(&t->doubtful[i], &t->doubtful[i + 1],
+				(t->n_doubtful - i - 1) * sizeof *t->doubtful);
+			t->n_doubtful--;
+			return 0;
+		}
+	f->ret->n_without_start++;
+	return 0;
+}
+
+/* What is open or in doubt at the end of the recording. */
+static void finish_all(struct finder *f)
+{
+	struct spans *r = f->ret;
+
+	for (size_t i = 0; i < f->threads.n; i++) {
+		struct thread *t = f->threads.v[i];
+
+		while (t->n_doubtful)
+			give_up_doubtful(f, t, t->n_doubtful - 1);
+		while (t->open.n)
+			end_span(f, &t->open.v[--t->open.n], f->p->last_ns, SPAN_NONE, SPAN_OPEN);
+		vec_done(&t->open);
+		free(t);
+	}
+	for (size_t i = 0; i < r->v.n; i++) {
+		r->n_left += r->v.v[i].end == SPAN_LEFT;
+		r->n_open += r->v.v[i].end == SPAN_OPEN;
+		r->v.v[i].self_ns = r->v.v[i].end_ns - r->v.v[i].start_ns;
+	}
+	for (size_t i = 0; i < r->v.n; i++) {
+		const struct span *s = &r->v.v[i];
+		struct span *around = s->parent == SPAN_NONE ? NULL : &r->v.v[s->parent];
+		const uint64_t whole = s->end_ns - s->start_ns;
+
+		if (around)
+			around->self_ns = around->self_ns > whole ? around->self_ns - whole : 0;
+	}
+}
+
+int spans_find(struct spans *ret, const struct profile *p, struct err *err)
+{
+	struct finder f = {.p = p, .ret = ret};
+	int rc = find_pairs(&f);
+
+	for (size_t i = 0; !rc && i < p->log.n; i++)
+		rc = vec_push(&ret->of_entry, SPAN_NONE) || vec_push(&ret->of_exit, SPAN_NONE) ||
+		     vec_push(&ret->is_end, 0);
+	for (uint32_t i = 0; !rc && i < p->log.n; i++) {
+		const struct role role = f.roles.v[p->log.v[i].event];
+
+		if (role.begins)
+			rc = begin_span(&f, i, role.is_flat);
+		else if (role.ends)
+			rc = finish_span(&f, i, role.ends);
+	}
+	for (size_t i = 0; !rc && i < f.roles.n; i++)
+		rc = vec_push(&ret->has_event, f.roles.v[i].begins || f.roles.v[i].ends);
+	finish_all(&f);
+	vec_done(&f.roles);
+	vec_done(&f.threads);
+	hash_done(&f.by_key);
+	return rc ? err_nomem(err) : 0;
+}
+
+void spans_done(struct spans *s)
+{
+	vec_done(&s->v);
+	vec_done(&s->of_entry);
+	vec_done(&s->of_exit);
+	vec_done(&s->is_end);
+	vec_done(&s->has_event);
+}

@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""Calls as spans: -e call:FILE:FUNCTION, beside programs that write down themselves which calls they made, in each other and for how long;
+and how -f trace, timeline and perfetto show them."""
+import json
+import os
+import re
+import subprocess
+import sys
+
+from lib import CAPTURE, RESOLVE, Tap, capture, have, need_events, run
+
+tap = Tap()
+need_events()
+if os.geteuid():
+    tap.skip("probes change the code of programs: root only")
+    tap.end()
+    raise SystemExit
+
+# Each call says on stderr: name, argument, depth, nanoseconds (by its caller, so more than a probe within sees less the probes).
+PROGRAM = r"""
+#include <setjmp.h>
+#include <stdio.h>
+#include <time.h>
+#define N __attribute__((noipa))
+static jmp_buf back;
+static volatile int sink;
+static long now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1000000000 + t.tv_nsec; }
+static void spin(long us) { for (long end = now() + us * 1000; now() < end;) sink++; }
+N int f_leaf(int us) { spin(us); return us + 1; }
+N int f_recursive(int n) { if (!n) return f_leaf(300) * 0; int x = f_recursive(n - 1); __asm__ volatile(""); return x + 1; }
+N int f_tail(int n) { spin(200); return f_leaf(n); }
+N void f_jumps(int n) { f_leaf(100); if (n) longjmp(back, 1); sink++; }
+N void f_outer(int n) { f_jumps(n); sink++; }
+N int f_switch(int n) { switch (n) { case 0: return 10; case 1: return f_leaf(1); case 2: sink++; return 7; case 3: return sink + 9;
+	case 4: spin(100); return 3; default: return -5; } }
+#define TIMED(call) do { long t = now(); int r = call; fprintf(stderr, "%s %d %ld\n", #call, r, now() - t); } while (0)
+int main(void)
+{
+	TIMED(f_leaf(5000));
+	TIMED(f_leaf(20000));
+	TIMED(f_recursive(3));
+	TIMED(f_tail(1000));
+	if (!setjmp(back)) f_outer(1);
+	spin(1000);
+	TIMED(f_leaf(100));
+	for (int i = 0; i < 6; i++) TIMED(f_switch(i));
+	return 0;
+}
+"""
+THROWS = r"""
+#include <cstdio>
+static volatile int sink;
+__attribute__((noipa)) void thrower(int n) { if (n > 1) throw n; sink = n; }
+__attribute__((noipa)) void middle(int n) { thrower(n); sink++; }
+__attribute__((noipa)) int catcher(int n) { try { middle(n); } catch (int v) { return v; } return 0; }
+int main() { for (int i = 0; i < 4; i++) std::printf("%d\n", catcher(i)); }
+"""
+GO = r"""
+package main
+import ("fmt"; "runtime"; "sync")
+//go:noinline
+func leaf(x int) int { runtime.Gosched(); return x + 1 }
+//go:noinline
+func deep(n int) int { var a [200]int; a[n%200] = n; if n == 0 { return leaf(a[0]) }; return deep(n-1) + a[n%200]*0 }
+func main() {
+	var w sync.WaitGroup
+	for i := 0; i < 4; i++ {
+		w.Add(1)
+		go func() { defer w.Done(); for k := 0; k < 20; k++ { deep(60) } }()
+	}
+	w.Wait()
+	fmt.Println("done")
+}
+"""
+LINE = re.compile(r"^ *(\d+\.\d+) \((<=|  )? *([\d.]+)(?: ms)? *\): (\S+) (\w[^(]*)\((.*?)\)(?: = (\S+))?(?: <- (.*))?$")
+
+
+def make(name, text, command):
+    with open(name, "w") as f:
+        f.write(text)
+    run(command.split())
+
+
+def lines(*options):
+    """[(how it ended, ms, function, result, caller)] of -f trace."""
+    out = []
+    for line in run([RESOLVE, "-q", "--no-inline", "-f", "trace", *options, "perf.data"]).stdout.splitlines():
+        m = LINE.match(line)
+        out.append(((m[2] or "").strip(), float(m[3]) if m[3] != "..." else None, m[5], m[7], m[8]) if m else line)
+    return out
+
+
+make("p.c", PROGRAM, "gcc -O2 -fomit-frame-pointer p.c -o p")
+p = capture("-e", "call:./p:f_*", "--", "./p")
+told = [m.groups() for m in re.finditer(r"^(\w+)\((\d+|i)\) (-?\d+) (\d+)$", p.stderr, re.M)]
+spans = lines()
+tap.check(len(told) == 11 and all(isinstance(s, tuple) for s in spans), "each line of -f trace is a call", spans)
+want = [(int(r), int(ns) / 1e6) for name, _, r, ns in told if name == "f_leaf"]
+plain = [s for s in spans if s[2] == "f_leaf" and int(s[3], 0) in [r for r, _ in want]]
+plain = [plain[0], plain[1], plain[-1]]  # f_jumps() calls f_leaf(100), too
+# The program's own figure is of the same call with both probes in it: it cannot be less, and each probe takes far less than the spin.
+tap.check([int(s[3], 0) for s in plain] == [r for r, _ in want], "the results are the program's own", plain, want)
+tap.check(all(least <= s[1] <= mine for s, (_, mine), least in zip(plain, want, (5, 20, .1))),
+          "a call lasts as long as it spins at least, and no longer than its caller measures", plain, want)
+recursive = [s for s in spans if s[2] == "f_recursive"]
+tap.check([s[3] for s in recursive] == ["3", "2", "1", "0"] and [s[4] for s in recursive] == ["main"] + ["f_recursive"] * 3
+          and all(a[1] >= b[1] for a, b in zip(recursive, recursive[1:])), "recursion: each call has its own end", recursive)
+tail = next(i for i, s in enumerate(spans) if s[2] == "f_tail")
+tap.check(spans[tail][0] == "" and spans[tail + 1][2] == "f_leaf" and .2 <= spans[tail][1] < 1 <= spans[tail + 1][1],
+          "a tail call ends the function that makes it", spans[tail:tail + 2])
+left = [s for s in spans if s[0] == "<="]
+tap.check([s[2] for s in left] == ["f_outer", "f_jumps"] and all(.1 <= s[1] for s in left), "longjmp(): an end that is not known is told as such", left)
+switch = [s for s in spans if s[2] == "f_switch"]
+results = [int(r) & 0xffffffff for name, _, r, _ in told if name == "f_switch"]
+tap.check([s[3] and int(s[3], 0) for s in switch] == [None if k == 1 and switch[1][3] is None else r for k, r in enumerate(results)] and
+          all(s[0] == "" for s in switch), "a jump table does not leave the function", switch, results)
+
+text = run([RESOLVE, "-q", "--no-inline", "-f", "timeline", "perf.data"]).stdout
+depths = [len(m[1]) // 2 for m in re.finditer(r"\| ( *)f_recursive\(", text)]
+tap.check(depths == [0, 1, 2, 3] and text.count("} // f_recursive") == 4, "-f timeline: nested calls are indented", text)
+rows = json.loads(run([RESOLVE, "-q", "--no-inline", "-f", "perfetto", "perf.data"]).stdout)["traceEvents"]
+slices = [r for r in rows if r["ph"] == "X"]
+tap.check(len(slices) == len(spans) and {r["name"] for r in rows if r["ph"] == "M"} == {"thread_name", "process_name"}
+          and all(r["pid"] and r["tid"] and r["dur"] >= 0 for r in slices), "-f perfetto: a slice for each call", slices[:3])
+open_ = []  # as its importer does: slices of one thread must nest (those that are known to end)
+nests = True
+for r in sorted((r for r in slices if "end" not in r["args"]), key=lambda r: (r["ts"], -r["dur"])):
+    while open_ and open_[-1] <= r["ts"]:
+        open_.pop()
+    nests &= not open_ or r["ts"] + r["dur"] <= open_[-1] + 1e-6
+    open_.append(r["ts"] + r["dur"])
+tap.check(nests, "-f perfetto: slices of a thread nest")
+
+# ---- exceptions, Go -----------------------------------------------------------------------------
+make("x.cc", THROWS, "g++ -O2 x.cc -o x")
+capture("-e", "call:./x:thrower,call:./x:middle,call:./x:catcher", "--", "./x")
+spans = lines()
+tap.check([s[3] for s in spans if s[2] == "catcher"] == ["0", "0", "2", "3"], "who catches an exception returns", spans)
+tap.check([s[0] for s in spans if s[2] == "middle"] == ["", "", "<=", "<="], "what an exception leaves has no known end", spans)
+
+if have("go"):
+    make("main.go", GO, "go build -o g main.go")
+    p = capture("-e", "call:./g:main.deep,call:./g:main.leaf", "--", "./g")
+    tap.check(p.returncode == 0 and "done" in p.stdout, "Go: the program lives", p.stderr)
+    spans = lines()
+    ended = [s for s in spans if s[0] == ""]
+    tap.check(len(spans) == 4 * 20 * 62 and len(ended) == len(spans),
+              "Go: goroutines that change threads, stacks that grow: one span for each call", len(spans), len(ended))
+
+# ---- refused ------------------------------------------------------------------------------------
+for what, words in (("call:./p:0x1139", "not known where"), ("call:./p:f_leaf+4", "only uprobe:"), ("call:./p:f_laef", "near it: f_leaf")):
+    p = run([CAPTURE, "-e", what, "--", "./p"], check=False)
+    tap.check(p.returncode == 2 and words in p.stderr, f"refused with its reason: {what}", p.stderr)
+p = run([CAPTURE, "-e", "uprobe:./p:f_leaf+2", "--", "./p"], check=False)
+inside = p.returncode == 2 and "no instruction begins there" in p.stderr
+tap.check(inside or run(["objdump", "-d", "p", "--disassemble=f_leaf"]).stdout.count("+0x2>") > 0 or p.returncode == 0, "no probe within an instruction", p.stderr)
+names = run([CAPTURE, "--list", "return:./p:f_switch"]).stdout.splitlines()
+listing = run(["objdump", "-d", "--no-show-raw-insn", "--disassemble=f_switch", "p"]).stdout
+returns = [int(m[1], 16) for m in re.finditer(r"^ +([0-9a-f]+):\s+ret", listing, re.M)]
+start = int(re.search(r"^([0-9a-f]+) <f_switch>:", listing, re.M)[1], 16)
+listed = {start + int(n.rpartition("+")[2], 16) for n in names}
+tap.check(set(returns) <= listed, "--list return: shows all that objdump calls a return", names, [hex(r) for r in returns])
+tap.end()

@@ -1,0 +1,197 @@
+/* test_spans.c - which ends belong to which beginnings, by sequences of events that say it in their
+ * names; and what holds for any sequence. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/hash.h"
+#include "profile/profile.h"
+
+enum { CALL, RETURN, ENTER, EXIT, PERF_CALL, PERF_RETURN, ALONE, N_EVENTS };
+static const char *const event_names[] = {
+	"call:./p:*", "return:./p:*",	   "raw_syscalls:sys_enter", "raw_syscalls:sys_exit",
+	"probe_p:f",  "probe_p:f__return", "uretprobe:./p:g"};
+
+static struct profile *new_profile(void)
+{
+	struct profile *p = profile_new(PROFILE_KEEP_LOG | PROFILE_KEEP_TRACE);
+	struct err err;
+	uint32_t id;
+
+	assert_non_null(p);
+	for (size_t i = 0; i < N_EVENTS; i++) {
+		uint32_t name = profile_string(p, event_names[i], strlen(event_names[i]));
+
+		assert_int_equal(profile_add_event(p, name, 0, &id, &err), 0);
+		assert_int_equal(id, i);
+	}
+	return p;
+}
+
+static uint32_t node_of(struct profile *p, char function)
+{
+	struct profile_function f = {.name = profile_string(p, &function, 1)};
+	struct profile_line line = {0};
+	struct profile_location l = {0};
+	uint32_t location, node;
+	struct err err;
+
+	l.symbol = f.name;
+	assert_int_equal(profile_add_function(p, &f, &line.function, &err), 0);
+	assert_int_equal(profile_add_location(p, &l, &line, 1, &location, &err), 0);
+	assert_int_equal(profile_add_stack(p, &location, 1, &node, &err), 0);
+	return node;
+}
+
+static void add(struct profile *p, uint32_t event, uint32_t tid, char function, const char *fields)
+{
+	struct profile_sample s = {
+		.event = event, .node = node_of(p, function), .pid = 1, .tid = tid, .count = 1};
+	struct profile_log_entry e = {.event = event,
+				      .node = s.node,
+				      .tid = tid,
+				      .pid = 1,
+				      .time_ns = 1000 + 10 * p->log.n};
+	struct err err;
+
+	e.trace = *fields ? profile_string(p, fields, strlen(fields)) : 0;
+	assert_int_equal(profile_add_entry(p, &s, &e, &err), 0);
+}
+
+/* Words "+f100" and "-f100": function f is entered or left with this stack pointer; "<", ">": a
+ * system call; "(f", ")f": perf's probe. A digit in front is the thread, "gN" behind the goroutine.
+ */
+static struct profile *play(const char *text)
+{
+	struct profile *p = new_profile();
+
+	while (*text) {
+		uint32_t tid = *text >= '0' && *text <= '9' ? (uint32_t)(*text++ - '0') : 1;
+		const char *kinds = "+-<>()!", kind = *text++;
+		const char function = *text >= 'a' ? *text++ : 'f';
+		char fields[64] = "";
+		unsigned sp = 0, g = 0;
+		int n = 0;
+
+		if (sscanf(text, "%u%n", &sp, &n) == 1)
+			text += n;
+		if (*text == 'g' && sscanf(text, "g%u%n", &g, &n) == 1)
+			text += n;
+		if (sp && g)
+			snprintf(fields, sizeof fields, "(55) sp=0x%x g=0x%x", sp, g);
+		else if (sp)
+			snprintf(fields, sizeof fields, "(55) sp=0x%x ret=0x1", sp);
+		assert_non_null(strchr(kinds, kind));
+		add(p, (uint32_t)(strchr(kinds, kind) - kinds), tid, function, fields);
+		text += *text == ' ';
+	}
+	return p;
+}
+
+/* Each span as "DEPTH:ENTRY-EXIT", or "DEPTH:ENTRY<=" (left), "DEPTH:ENTRY.." (open). */
+static void expect(const char *events, const char *expected)
+{
+	struct profile *p = play(events);
+	struct spans s = {0};
+	char have[512] = "";
+	struct err err;
+
+	assert_int_equal(spans_find(&s, p, &err), 0);
+	for (size_t i = 0; i < s.v.n; i++) {
+		const struct span *v = &s.v.v[i];
+		char *at = have + strlen(have);
+
+		at += sprintf(at, "%s%u:%u", i ? " " : "", v->depth, v->entry);
+		if (v->end == SPAN_RETURNED)
+			sprintf(at, "-%u", v->exit);
+		else
+			sprintf(at, "%s", v->end == SPAN_LEFT ? "<=" : "..");
+	}
+	assert_string_equal(have, expected);
+	spans_done(&s);
+	profile_free(p);
+}
+
+static void pairs(void **state)
+{
+	(void)state;
+	expect("+a100 -a100 +b100 -b100", "0:0-1 0:2-3");
+	expect("+a100 +b90 +b80 -b80 -b90 -a100", "0:0-5 1:1-4 2:2-3");
+	expect("1+a100 2+a100 1-a100 2-a100", "0:0-2 0:1-3");
+	expect("+a100", "0:0..");
+	expect("-a100 +b90", "0:1..");
+	/* A jump to another function leaves the first one, and has its stack pointer. */
+	expect("+a100 -a100 +b100 -b100", "0:0-1 0:2-3");
+	/* An end that no probe tells: the next call at that place, or above it, shows it. */
+	expect("+a100 +b90 +c80 +d100 -d100", "0:0<= 1:1<= 2:2<= 0:3-4");
+	expect("+a100 +b90 +c80 -a100", "0:0-3 1:1<= 2:2<=");
+	/* Coroutines: what seemed to be left comes back. */
+	expect("+a100 +b90 +c500 -c500 -b90 -a100", "0:0-5 1:1-4 0:2-3");
+	expect("< > < + >", "0:0-1 0:2-4 1:3<=");
+	expect("< > < < >", "0:0-1 0:2<= 0:3-4");
+	expect("+a100 < > -a100", "0:0-3 1:1-2");
+	expect("( ( ) )", "0:0-3 1:1-2");
+	/* Goroutines move between threads, and their stacks move, too. */
+	expect("1+a100g7 2+a100g8 2-a100g7 1-a100g8", "0:0-2 0:1-3");
+	expect("+a100g7 +b90g7 -b1090g7 -a1100g7", "0:0-3 1:1-2");
+	expect("!g100 +a100", "0:1..");
+}
+
+static void random_sequences(void **state)
+{
+	uint64_t seed = 3;
+
+	(void)state;
+	for (unsigned round = 0; round < 300; round++) {
+		struct profile *p = new_profile();
+		struct spans s = {0};
+		struct err err;
+		size_t ends = 0, closed = 0;
+
+		for (unsigned i = 0; i < 200; i++) {
+			uint64_t r = hash_u64(seed += 0x9e3779b97f4a7c15u);
+			char fields[64] = "";
+
+			if (r >> 8 & 7)
+				snprintf(fields, sizeof fields, "(1) sp=0x%x%s",
+					 (unsigned)(r >> 16 & 15), r >> 24 & 15 ? "" : " g=0x1");
+			add(p, (uint32_t)(r % N_EVENTS), (uint32_t)(r >> 32 & 3),
+			    (char)('a' + (r >> 40 & 3)), fields);
+		}
+		assert_int_equal(spans_find(&s, p, &err), 0);
+		for (uint32_t i = 0; i < s.v.n; i++) {
+			const struct span *v = &s.v.v[i];
+
+			assert_true(v->start_ns <= v->end_ns && v->end_ns <= p->last_ns);
+			assert_true(v->self_ns <= v->end_ns - v->start_ns);
+			assert_int_equal(s.of_entry.v[v->entry], i);
+			assert_int_equal(v->end == SPAN_RETURNED, v->exit != SPAN_NONE);
+			if (v->exit != SPAN_NONE)
+				assert_int_equal(s.of_exit.v[v->exit], i);
+			closed += v->exit != SPAN_NONE;
+			if (v->parent == SPAN_NONE)
+				assert_int_equal(v->depth, 0);
+			else
+				assert_true(v->parent < i &&
+					    v->depth == s.v.v[v->parent].depth + 1);
+		}
+		for (size_t i = 0; i < p->log.n; i++)
+			ends += s.is_end.v[i];
+		assert_int_equal(ends, closed + s.n_without_start);
+		spans_done(&s);
+		profile_free(p);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pairs),
+		cmocka_unit_test(random_sequences),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
