@@ -45,10 +45,13 @@ struct capture_options {
 	const char *cpus;   /* -C "0,2-3"; NULL: all online */
 	/* -F; 0: use period; UINT32_MAX: the highest rate that the kernel allows. */
 	unsigned frequency_hz;
-	uint64_t period;			/* -c */
-	const char *events[CAPTURE_EVENTS_MAX]; /* -e, each a comma-separated list; none: cycles,
-						   else cpu-clock */
+	uint64_t period;			 /* -c */
+	const char *events[CAPTURE_EVENTS_MAX];	 /* -e, each a comma-separated list; none: cycles,
+						    else cpu-clock */
+	const char *filters[CAPTURE_EVENTS_MAX]; /* --filter of each; NULL: none */
 	size_t n_events;
+	bool syscalls;	     /* all system calls, with what their arguments point to */
+	bool syscall_stacks; /* and their stacks */
 	enum capture_call_graph call_graph;
 	uint32_t stack_bytes; /* dump size for DWARF; 0: CAPTURE_STACK_BYTES */
 	const char *output;   /* path; an existing file is renamed to PATH.old */

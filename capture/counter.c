@@ -104,6 +104,16 @@ static int refused(const struct session *s, const struct counter *c, pid_t pid, 
 	return refused_open_err(err, errnum, &what);
 }
 
+static int filter_refused(const struct event *e, int errnum, struct err *err)
+{
+	if (errnum != EINVAL)
+		return err_errno(err, errnum, e->name, "set the filter");
+	return err_set(err, ERR_USAGE, NULL,
+		       "%s: the kernel does not understand the filter '%s'; fields: capture --list "
+		       "'%s'",
+		       e->name, e->filter, e->name);
+}
+
 int session_open_counter(struct session *s, const struct counter *wanted, pid_t pid,
 			 struct err *err)
 {
@@ -121,6 +131,13 @@ int session_open_counter(struct session *s, const struct counter *wanted, pid_t 
 			return 0;
 		if (has_counter(set, c.event) || !adapt(s, c.event, errno))
 			return refused(s, &c, pid, errno, err);
+	}
+	if (*s->events[c.event].filter &&
+	    ioctl(c.fd, PERF_EVENT_IOC_SET_FILTER, s->events[c.event].filter)) {
+		int saved = errno;
+
+		close(c.fd);
+		return filter_refused(&s->events[c.event], saved, err);
 	}
 	if (ioctl(c.fd, PERF_EVENT_IOC_ID, &c.id)) {
 		int saved = errno;

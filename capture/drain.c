@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "capture/mmap2.h"
+#include "capture/syscall_event.h"
 #include "reader/format.h"
 
 /* Room in the ring is returned to the kernel after this many bytes, not only when the ring is
@@ -62,6 +63,7 @@ static int take_sample(struct drain *d, const uint8_t *rec, size_t n)
 	uint32_t event = hash_get(&d->session->by_id, sample_id(rec, n));
 	const bool is_foreign = event == HASH_NONE;
 	struct sample_facts facts;
+	bool reads;
 	uint8_t *to;
 
 	if (is_foreign)
@@ -70,10 +72,19 @@ static int take_sample(struct drain *d, const uint8_t *rec, size_t n)
 		d->foreign++;
 		return 0;
 	}
-	to = record_writer_reserve(d->writer, n + 7); /* sample_pack() rounds up */
+	if (d->session->events[event].texts) {
+		syscall_texts_note(d->session->texts, &d->session->layouts[event], rec, n,
+				   d->session->events[event].texts);
+		return 0;
+	}
+	reads = d->session->events[event].reads_memory;
+	/* sample_pack() rounds up */
+	to = record_writer_reserve(d->writer, n + 7 + (reads ? SYSCALL_TEXT_MAX : 0));
 	if (!to)
 		return -1;
 	n = sample_pack(&d->session->layouts[event], rec, n, to, &facts);
+	if (reads)
+		n = syscall_text_add(d->session->texts, &d->session->layouts[event], to, n);
 	if (is_foreign)
 		sample_set_id(to, session_any_id(d->session, event));
 	record_writer_commit(d->writer, n);

@@ -5,11 +5,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "capture/perf_rights.h"
+#include "capture/syscall_event.h"
 #include "reader/format.h"
 
 /* Threads that start while the list of threads is read are found by reading it again. The number of
@@ -65,9 +67,17 @@ static int choose_events(struct session *s, struct err *err)
 	const struct capture_options *o = s->opt;
 	int rc = 0;
 
-	for (size_t i = 0; i < o->n_events && !rc; i++)
+	for (size_t i = 0; i < o->n_events && !rc; i++) {
+		const size_t before = s->n_events;
+
 		rc = event_parse_list(o->events[i], s->events, CAPTURE_EVENTS_MAX, &s->n_events,
 				      err);
+		for (size_t k = before; !rc && o->filters[i] && k < s->n_events; k++)
+			rc = event_set_filter(&s->events[k], o->filters[i], strlen(o->filters[i]),
+					      err);
+	}
+	if (!rc && o->syscalls)
+		rc = syscall_events(s, err);
 	if (rc)
 		return rc;
 	if (!s->n_events) {
@@ -324,6 +334,12 @@ static int make_probes(struct session *s, struct err *err)
 		.is_inherited = !s->all_processes && !s->opt->no_inherit,
 	};
 
+	if (s->opt->syscalls) {
+		int rc = syscall_probes(s, target.pid, err);
+
+		if (rc)
+			return rc;
+	}
 	for (size_t i = 0; i < s->n_events; i++) {
 		struct event *e = &s->events[i];
 		int rc = e->is_probe ? probe_event_make(&s->probes, e, &target, err) : 0;
@@ -400,6 +416,7 @@ void session_close(struct session *s)
 		free(set->rings);
 	}
 	probe_events_done(&s->probes);
+	free(s->texts);
 	tid_list_done(&s->processes);
 	tid_list_done(&s->sample_tids);
 	tid_list_done(&s->side_tids);

@@ -65,7 +65,8 @@ struct session {
 	struct tid_list processes; /* processes whose threads are recorded, unless all_processes */
 	struct tid_list sample_tids, side_tids;
 	struct ring_set sets[RING_KINDS];
-	struct hash_table by_id; /* counter id -> event index */
+	struct syscall_texts *texts; /* NULL: no system calls are recorded */
+	struct hash_table by_id;     /* counter id -> event index */
 	size_t ring_bytes, side_bytes;
 };
 

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "capture/syscall_event.h"
 #include "capture/sysfile.h"
 #include "reader/format.h"
 
@@ -35,6 +36,27 @@ static int put_file(const struct tracing *t, const char *path)
 	bytes_u64(t->out, n);
 	bytes_put(t->out, text, n);
 	free(text);
+	return 0;
+}
+
+/* The format of an event, or that to which syscall_text_add() extends its samples. */
+static int put_format(const struct tracing *t, const char *path, bool reads_memory)
+{
+	size_t n;
+	char *text, *extended;
+
+	if (!reads_memory)
+		return put_file(t, path);
+	text = sysfile_read_all(path, FORMAT_BYTES_MAX, &n);
+	if (!text)
+		return err_errno(t->err, errno, path, "read");
+	extended = syscall_format_extend(text);
+	free(text);
+	if (!extended)
+		return err_set(t->err, ERR_UNSUPPORTED, path, "not the format that is known");
+	bytes_u64(t->out, strlen(extended));
+	bytes_put(t->out, extended, strlen(extended));
+	free(extended);
 	return 0;
 }
 
@@ -94,7 +116,7 @@ static int put_system(const struct tracing *t, size_t first)
 			continue;
 		snprintf(path, sizeof path, "%s/events/%.*s/%.*s/format", t->tracefs, (int)len,
 			 tracepoint_name(system), (int)strcspn(name, ":"), name);
-		rc = put_file(t, path);
+		rc = put_format(t, path, t->events[i].reads_memory);
 	}
 	return rc;
 }

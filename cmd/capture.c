@@ -37,7 +37,7 @@ struct pid_vec {
 struct args {
 	struct capture_options opt;
 	struct pid_vec pids, tids;
-	bool quiet, verbose, check, list, stacks, show_help, show_version;
+	bool quiet, verbose, check, list, stacks, show_help, show_version, asks_stacks;
 	unsigned n_said; /* notes of the result that were printed */
 };
 
@@ -89,6 +89,7 @@ static int set_call_graph(void *target, const char *option, char *text, struct e
 	uint64_t v;
 	int rc;
 
+	((struct args *)target)->asks_stacks = true;
 	if (!strcmp(text, "dwarf")) {
 		o->call_graph = CALL_GRAPH_DWARF;
 	} else if (!strcmp(text, "fp")) {
@@ -105,6 +106,12 @@ static int set_call_graph(void *target, const char *option, char *text, struct e
 		return bad_value(err, option, text, "dwarf[,BYTES], fp or none");
 	}
 	return 0;
+}
+
+static int set_dwarf(void *target, const char *option, char *text, struct err *err)
+{
+	(void)text;
+	return set_call_graph(target, option, (char[]){"dwarf"}, err);
 }
 
 static int set_duration(void *seconds, const char *option, char *text, struct err *err)
@@ -129,6 +136,17 @@ static int add_events(void *target, const char *option, char *text, struct err *
 		return err_set(err, ERR_USAGE, NULL, "%s: more than %d times", option,
 			       CAPTURE_EVENTS_MAX);
 	o->events[o->n_events++] = text;
+	return 0;
+}
+
+static int add_filter(void *target, const char *option, char *text, struct err *err)
+{
+	struct capture_options *o = &((struct args *)target)->opt;
+
+	if (!o->n_events)
+		return err_set(err, ERR_USAGE, NULL, "%s '%s': which event? It stands behind -e",
+			       option, text);
+	o->filters[o->n_events - 1] = text;
 	return 0;
 }
 
@@ -165,8 +183,6 @@ static int set_period(void *target, const char *option, char *text, struct err *
 
 /* ---- options ----------------------------------------------------------------------------- */
 
-static const struct option_choice dwarf_only[] = {{"dwarf", CALL_GRAPH_DWARF}, {NULL, 0}};
-
 /* One row, one option. Long names of the short options are perf's. */
 static const struct option_row options[] = {
 	HEADING("what to record"),
@@ -184,8 +200,17 @@ static const struct option_row options[] = {
 	{'e', "event", NULL, "EVENT[,EVENT..]",
 	 "cycles (else cpu-clock), instructions, cache-misses, page-faults,\n"
 	 "context-switches .., rNNN, sys:tracepoint, sys:*; with :u or :k;\n"
-	 "uprobe:FILE:FUNCTION, uretprobe:.., usdt:FILE:PROVIDER:NAME",
+	 "uprobe:FILE:FUNCTION, uretprobe:.., usdt:FILE:PROVIDER:NAME;\n"
+	 "call:FILE:FUNCTION: calls with their durations",
 	 CALLS(add_events)},
+	{0, "filter", NULL, "FILTER",
+	 "only samples of the -e before it whose fields are so: 'prev_pid == 0',\n"
+	 "'a > 1 && b ~ \"x*\"'; or -e 'sys:tracepoint/FILTER/'",
+	 CALLS(add_filter)},
+	{0, "syscalls", NULL, NULL,
+	 "all system calls, with paths and other texts of their arguments; with\n"
+	 "-g who makes them; resolve -f trace shows them",
+	 SETS_FLAG(opt.syscalls)},
 	{'F', "freq", NULL, "HZ", "samples per second on each CPU (default 99)",
 	 CALLS(set_frequency)},
 	{'c', "count", NULL, "N", "after every N events", CALLS(set_period)},
@@ -203,7 +228,7 @@ static const struct option_row options[] = {
 	 "(default 32768); fp: the kernel follows frame pointers;\n"
 	 "none: the address alone",
 	 CALLS(set_call_graph)},
-	{'g', NULL, NULL, NULL, "--call-graph dwarf", SETS_CHOICE(opt.call_graph, dwarf_only)},
+	{'g', NULL, NULL, NULL, "--call-graph dwarf", CALLS(set_dwarf)},
 	{0, "no-touch", NULL, NULL,
 	 "do not read stack pages that are not mapped yet (stack copies end at such\n"
 	 "a page)",
@@ -269,10 +294,9 @@ static const struct option_row options[] = {
 	{0, "all-kernel", NULL, NULL, NULL,
 	 REFUSED("-e EVENT:k, as in -e cycles:k, samples the kernel only")},
 	{0, "control", NULL, "HOW", NULL, REFUSED("-D MS and --duration SEC say when to sample")},
-	{0, "filter", NULL, "FILTER", NULL,
-	 REFUSED("tracepoints are not filtered; perf record --filter does, and resolve reads it")},
 	{0, "exclude-perf", NULL, NULL, NULL,
-	 REFUSED("tracepoints are not filtered; resolve shows without capture by --comm")},
+	 REFUSED("--filter 'common_pid != PID' leaves a thread out, and resolve --comm shows one "
+		 "program only")},
 	{0, "group", NULL, NULL, NULL, REFUSED("each event is sampled by itself")},
 	{0, "kcore", NULL, NULL, NULL,
 	 REFUSED("the kernel's code is not copied; resolve where it was recorded")},
@@ -343,6 +367,7 @@ static int parse_args(struct args *a, int argc, char **argv, struct err *err)
 	o->n_tids = a->tids.pids.n;
 	o->recorder_argv = argv;
 	o->recorder_argc = argc;
+	o->syscall_stacks = a->asks_stacks;
 	some = o->n_pids || o->n_tids || o->cgroup;
 	if (o->cpus && !some) /* as perf record does */
 		o->system_wide = true;

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""System calls: capture --syscalls and resolve -f trace, beside strace of the same program."""
+import os
+import re
+import subprocess
+
+from lib import CAPTURE, RESOLVE, Tap, capture, have, need_events, run
+
+tap = Tap()
+need_events()
+if os.geteuid():
+    tap.skip("system calls of the kernel's tracepoints: root only")
+    tap.end()
+    raise SystemExit
+
+# Paths in all kinds of memory, which is overwritten as soon as the call is over.
+PROGRAM = r"""
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+int main(void)
+{
+	char on_stack[64], buf[64], *heap = malloc(64), *anon = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (int i = 0; i < 3; i++) {
+		sprintf(on_stack, "/nonexist/stack%d", i);
+		open(on_stack, O_RDWR | O_CLOEXEC);
+		memset(on_stack, 'x', sizeof on_stack - 1);
+		sprintf(heap, "/nonexist/heap%d", i);
+		access(heap, R_OK | X_OK);
+		memset(heap, 'x', 63);
+	}
+	strcpy(anon, "/nonexist/new\nline\"");
+	mkdir(anon, 0750);
+	munmap(anon, 4096);
+	int fd = open("made", O_RDWR | O_CREAT | O_TRUNC, 0640);
+	write(fd, "what is written, and more than is shown of it\n", 46);
+	lseek(fd, 0, SEEK_SET);
+	read(fd, buf, sizeof buf);
+	int other = dup(fd);
+	close(fd);
+	read(other, buf, 3);
+	close(other);
+	rename("made", "renamed");
+	symlinkat("renamed", AT_FDCWD, "link");
+	unlink("link");
+	unlink("renamed");
+	close(77);
+	return 0;
+}
+"""
+with open("sys.c", "w") as f:
+    f.write(PROGRAM)
+CALL = re.compile(r"(\w+)\((.*)\) += (\S+)(?: (E\w+))?")
+
+
+def calls(text):
+    """[(name, arguments, result, errno)] from the first that main() makes."""
+    found = [m.groups() for m in map(CALL.search, text.splitlines()) if m]
+    first = next((i for i, c in enumerate(found) if "/nonexist/stack0" in c[1]), len(found))
+    return [c for c in found[first:] if c[0] not in ("brk", "mmap", "munmap", "exit_group")]
+
+
+def plain(c):
+    """Without addresses, without the paths of descriptors, and texts as far as both show them."""
+    args = re.sub(r"0x[0-9a-f]+|NULL", "ADDR", re.sub(r"(\d)<[^>]*>", r"\1", c[1]))
+    args = re.sub(r'(read\w*\(\d+), "(?:[^"\\]|\\.)*"(\.\.\.)?', r"\1, ADDR", f"{c[0]}({args}")
+    return args, c[2], c[3]
+
+
+def programs():
+    run(["gcc", "-O2", "sys.c", "-o", "dynamic"])
+    run(["gcc", "-O2", "-static", "sys.c", "-o", "static"])
+    return ["./dynamic", "./static"]
+
+
+for program in programs():
+    capture("--syscalls", "--", program)
+    shown = run([RESOLVE, "-q", "-f", "trace", "perf.data"]).stdout
+    ours = calls(shown)
+    tap.check(len(ours) == 20 and not any("?" in c[1] for c in ours),
+              f"{program}: all calls, and no text that was read too late", ours)
+    by_strace = run(["strace", "-f", "-o", "strace.out", program], check=False)
+    theirs = calls(open("strace.out").read()) if have("strace") else []
+    if by_strace.returncode or not theirs:
+        tap.skip(f"{program}: equal to strace", "strace cannot run here")
+        continue
+    tap.check([plain(c) for c in ours] == [plain(c) for c in theirs], f"{program}: names, arguments, results and errors are those of strace",
+              *[(a, b) for a, b in zip(map(plain, ours), map(plain, theirs)) if a != b])
+    tap.check("write(3<made>, \"what is written, and more than i\"..., 46) = 46" in shown and "3</nonexist" not in shown,
+              f"{program}: descriptors with their paths", shown)
+    reads = re.findall(r"read\((\d<made>)", shown)
+    tap.check(reads == ["3<made>", "4<made>"], f"{program}: of a descriptor that was copied, too", reads)
+
+durations = [float(m[1]) for m in re.finditer(r"^ *\d+\.\d+ \( *(\d+\.\d+) ms\)", shown, re.M)]
+tap.check(len(durations) > 20 and "exit_group(0)" in shown and re.search(r"\.\.\. \): \S+ exit_group\(0\)$", shown, re.M) is not None,
+          "durations; what does not return has none", shown[-300:])
+capture("--syscalls", "-g", "--", "./static")
+callers = run([RESOLVE, "-q", "-f", "folded", "--event", "raw_syscalls:sys_enter", "perf.data"]).stdout
+tap.check(any(";main;" in line and "symlinkat" in line for line in callers.splitlines()), "-g: who makes the calls", callers)
+capture("--syscalls", "--", "./static")
+text = run(["perf", "script", "-i", "perf.data", "-F", "trace"]).stdout
+tap.check(' 1="/nonexist/stack0"' in text, "perf reads the recording, with the paths", text[:500])
+
+p = subprocess.Popen(["sh", "-c", "while [ ! -e stop ]; do cat /nonexist/late; done"], stderr=subprocess.DEVNULL)
+capture("--syscalls", "-p", p.pid, "-o", "attached.data", "--duration", 1)
+open("stop", "w").close()
+p.wait()
+shown = run([RESOLVE, "-q", "-f", "trace", "attached.data"]).stdout
+tap.check('openat(AT_FDCWD, "/nonexist/late", O_RDONLY) = -1 ENOENT' in shown, "-p: processes that it starts, too", shown[-600:])
+p = run([CAPTURE, "--syscalls", "-o", "all.data", "-a", "--", "./static"], check=False)
+mine = [line for line in run([RESOLVE, "-q", "-f", "trace", "--comm", "capture", "all.data"]).stdout.splitlines() if "process_vm_readv" in line]
+tap.check(p.returncode == 0 and not mine, "-a: not what capture itself does", mine[:3])
+
+# ---- the table of calls -------------------------------------------------------------------------
+defined = dict((int(n), name) for name, n in re.findall(r"#define __NR_(\w+) (\d+)", run(
+    ["gcc", "-E", "-dM", "-include", "asm/unistd.h", "-xc", "/dev/null"]).stdout))
+source = open(os.path.join(os.environ["TOP"], "base", "syscalls.c")).read()
+rows = {}
+for array, first in (({"x86_64": "x86_64", "aarch64": "generic"}[os.uname().machine], 0), ("late", 424)):
+    body = re.search(r"\*const " + array + r"\[\] = \{(.*?)\};", source, re.S)[1]
+    rows.update({first + i: item.split()[0].strip('"') for i, item in enumerate(re.findall(r'"[^"]*"|NULL', body)) if item != "NULL"})
+wrong = {n: (rows[n], defined[n]) for n in rows if n in defined and rows[n] != defined[n]}
+tap.check(len(rows) > 300 and not wrong, "the table of names is the kernel's", wrong)
+tap.end()
