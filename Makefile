@@ -192,9 +192,13 @@ truth: tests-built
 	@TRUTH_LONG=1 python3 tests/run.py --once --limit 7200 --build $(BUILD) --bin $(BIN) tests/unwind/test_truth
 .PHONY: truth
 
-# How often regress is wrong, on this machine: an hour or two, can be stopped and taken up again. E="--aa 1000" is the long form.
+# How often regress is wrong, on this machine: recorded jobs (some hours; can be stopped and taken up again; E="--aa 1000" is the long
+# form), then drawn ones and trends.
 exam-regress: deps all
-	@python3 bench/exam_regress.py --dir build/exam-regress $(E)
+	@python3 bench/exam_record.py --dir build/exam-regress $(E)
+	@python3 bench/exam_judge.py --dir build/exam-regress --anew -v
+	@python3 bench/exam_drawn.py --jobs 300 --seed 1000
+	@python3 bench/exam_trend.py --series 100
 .PHONY: exam-regress
 
 bench: deps

@@ -76,6 +76,9 @@ def table(rows, verbose):
         red = [r for r in good if r["status"] in (1, 4)]
         where = [r for r in good if any(f["gated"] and f["key"] in ([SLOWER[kind]] if kind in SLOWER else r["touched"] or []) for f in r["rows"])]
         named = f"; names what changed: {wilson(len(where), len(good))}" if kind in SLOWER or "slower" in kind else ""
+        # What is slower beneath a caller that got faster all the same is shown, and by the rules does not fail the job.
+        shown = [r for r in good if r not in where and any(f["verdict"] == "outweighed" and f["key"] in (r["touched"] or []) for f in r["rows"])]
+        named += f"; outweighed by what got faster, and named: {len(shown)}" if shown else ""
         load = sum(r["load"] for r in jobs) / len(jobs)
         print(f"{kind}: red {wilson(len(red), len(good)) if good else '-'}{named}; {len(jobs) - len(good)} refused; {sum(r['samples'] for r in good) / max(1, len(good)):.0f} samples a run, load {load:.0f}")
         for r in jobs:

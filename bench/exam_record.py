@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""exam_record.py - the recordings that exam_regress.py judges, each once: they do not depend on how regress decides.
+"""exam_record.py - the recordings that exam_judge.py judges, each once: they do not depend on how regress decides.
 
     exam_record.py [--dir DIR] [--aa N] [--tree N] [--power N] [--bimodal N] [--only GROUP] [--capture PATH]
 
@@ -75,7 +75,7 @@ def groups(a):
     """{group: (how many jobs, a function that records the nr-th one in a folder)}"""
     shared = os.path.join(a.dir, "programs")
     programs = exam_programs.programs(shared, a.seconds)
-    names = sorted(programs)
+    names = [name for name in sorted(programs) if not a.programs or name in a.programs.split(",")]
 
     def aa(nr, folder):
         name = names[nr % len(names)]
@@ -119,6 +119,7 @@ def main(arguments=None):
     p.add_argument("--power-seconds", type=float, default=.8)
     p.add_argument("--frequency", type=int, default=9999)
     p.add_argument("--kinds", help="only these changes of trees, with semicolons between them")
+    p.add_argument("--programs", help="of A/A only these, with commas between them")
     p.add_argument("--only", help="these groups, with commas between them")
     p.add_argument("--capture", default=os.path.join(BIN, "capture"))
     p.add_argument("--jobs", type=int, default=-1, help="end after so many")
