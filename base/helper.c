@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/rooted.h"
@@ -82,6 +83,22 @@ static ssize_t reply(int to, int fd, int error)
 	return sendmsg(to, &m, MSG_NOSIGNAL);
 }
 
+/* Closes what came with the fork, but for the standard streams and one more. */
+static void close_others(int keep)
+{
+	enum { CLOSE_RANGE = 436 }; /* Linux 5.9; the same number on all architectures */
+	const int first = STDERR_FILENO + 1;
+	long max, fd;
+
+	if ((keep == first || !syscall(CLOSE_RANGE, first, keep - 1, 0)) &&
+	    !syscall(CLOSE_RANGE, keep + 1, UINT_MAX, 0))
+		return;
+	max = sysconf(_SC_OPEN_MAX);
+	for (fd = first; fd < max; fd++)
+		if (fd != keep)
+			close((int)fd);
+}
+
 /* Signals to the process group are for the parent; its streams must end when it ends. */
 static void stand_apart(int keep)
 {
@@ -93,9 +110,7 @@ static void stand_apart(int keep)
 		signal(ignored[i], SIG_IGN);
 	for (fd = 0; null >= 0 && fd <= STDERR_FILENO; fd++)
 		dup2(null, fd);
-	for (fd = STDERR_FILENO + 1; fd < 64; fd++)
-		if (fd != keep)
-			close(fd);
+	close_others(keep);
 }
 
 static void run_helper(int from)

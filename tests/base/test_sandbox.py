@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 
 from tap import NO_EVENTS, Tap
 
@@ -35,6 +36,43 @@ def lacking():
 
 
 LACKS = lacking()
+
+
+# ---- the helper ------------------------------------------------------------------------------------------------------
+def children(pid):
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/stat", encoding="utf-8") as f:
+                found += [name] if f.read().rsplit(")", 1)[1].split()[1] == str(pid) else []
+        except OSError:
+            pass
+    return found
+
+
+def descriptors_of_helper():
+    """Those with high numbers, too, are not kept: whoever waits for the end of a pipe waits for all who have it."""
+    ends = os.pipe()
+    os.dup2(ends[1], 200, inheritable=True)
+    p = subprocess.Popen([f"{BIN}/resolve", "-"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, pass_fds=[200])
+    links = []
+    for _ in range(1000):  # until it has closed them
+        try:
+            links = [[os.readlink(f"/proc/{c}/fd/{n}") for n in os.listdir(f"/proc/{c}/fd")] for c in children(p.pid)]
+        except OSError:
+            links = []
+        if links and not any(link.startswith("pipe:") for link in links[0]):
+            break
+        time.sleep(0.02)
+    kept = os.path.exists(f"/proc/{p.pid}/fd/200")
+    p.stdin.close()
+    p.wait()
+    for fd in (*ends, 200):
+        os.close(fd)
+    tap.check(kept and len(links) == 1 and len(links[0]) == 4 and not any(link.startswith("pipe:") for link in links[0]), "the helper has none of the files of who has started resolve", links)
+
+
+descriptors_of_helper()
 
 
 # ---- code that misbehaves --------------------------------------------------------------------------------------------
