@@ -48,6 +48,37 @@ dwarf() {
 	rm s.cc
 }
 
+# A program and its package (see fuzz_dwp.c): by gcc with dwp of binutils, by clang with llvm-dwp.
+dwp() {
+	cat >s.c <<-'C'
+		static inline int g(int x) { for (int i = 0; i < x; i++) x ^= i; return x; }
+		struct s { int a, b; };
+		int f(struct s *s) { if (s->a) return g(s->b); return g(s->a) + g(2); }
+	C
+	cat >t.c <<-'C'
+		struct s; int f(struct s *s);
+		static inline int k(int x) { return f((struct s *)(long)x) + x; }
+		void _start(void) { k(1); k(2); }
+	C
+	split="-O2 -gsplit-dwarf -nostdlib -static -Wl,-Ttext=0x1000,-z,max-page-size=16"
+	# shellcheck disable=SC2086 # options
+	{
+		gcc $split -gdwarf-4 s.c t.c -o gcc4 && command dwp -e gcc4 -o gcc4.dwp
+		if command -v clang && command -v llvm-dwp; then
+			for v in 4 5; do
+				clang $split -gdwarf-$v s.c t.c -o clang$v && llvm-dwp -e clang$v -o clang$v.dwp
+			done
+		fi
+	} >/dev/null
+	python3 - <<-'PY'
+		import glob, struct
+		for package in glob.glob("*.dwp"):
+		    program = open(package[:-4], "rb").read()
+		    open(package[:-4], "wb").write(struct.pack(">I", len(program)) + program + open(package, "rb").read())
+	PY
+	rm -f -- *.c *.dwo *.dwp
+}
+
 # What tool_dwarf keeps of a program of two units: answers when one of them is asked, else everything.
 cache() {
 	tool=${BUILD:-$TOP/build/gcc}/tests/dwarf/tool_dwarf
