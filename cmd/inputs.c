@@ -16,6 +16,12 @@ static void print_notes(const struct resolve *r, const struct loaded *in)
 
 	for (i = 0; !r->quiet && i < in->notes.n; i++)
 		fprintf(stderr, "resolve: %s: %s\n", input_name(in->path), in->notes.v[i]);
+	/* Nothing in the output shows that its fields are not all there. */
+	if (r->quiet && in->tracepoints_lost)
+		fprintf(stderr,
+			"resolve: %s: fields of tracepoints are left out: %" PRIu64
+			" descriptions are not used\n",
+			input_name(in->path), in->tracepoints_lost);
 }
 
 /* With --strict, what is missing is damage. */

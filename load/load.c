@@ -119,6 +119,7 @@ static void keep_facts(struct loaded *l)
 	l->damaged = s->damaged || s->interrupted || s->truncated || l->bundle_damaged;
 	l->lost = perf_lost(s);
 	l->lost_bytes = s->lost_bytes;
+	l->tracepoints_lost = s->tracepoints_lost;
 	for (i = 0; i < PERF_SKIP_N; i++)
 		l->skipped += s->skips[i];
 	facts_of_recording(&l->facts, perf_file_info(l->file));

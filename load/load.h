@@ -152,12 +152,13 @@ struct loaded {
 	struct profile *profile;
 	/* A line each, for people, about the input; without its name. */
 	VEC(char *) notes;
-	bool damaged;	     /* something could not be read, or the input ends early */
-	bool interrupted;    /* *stop became nonzero */
-	uint64_t lost;	     /* samples, while recording */
-	uint64_t skipped;    /* records that could not be used */
-	uint64_t lost_bytes; /* not read */
-	uint64_t filtered;   /* samples that the filter left out */
+	bool damaged;		   /* something could not be read, or the input ends early */
+	bool interrupted;	   /* *stop became nonzero */
+	uint64_t lost;		   /* samples, while recording */
+	uint64_t skipped;	   /* records that could not be used */
+	uint64_t lost_bytes;	   /* not read */
+	uint64_t filtered;	   /* samples that the filter left out */
+	uint64_t tracepoints_lost; /* descriptions of tracepoints that are not used */
 	struct load_facts facts;
 
 	/* Of a recording, until loaded_detach(); else 0. */

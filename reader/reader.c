@@ -179,6 +179,8 @@ static void tracing_settle(struct perf_file *f)
 		return;
 	f->wants_trace = false;
 	f->tracepoints = tracepoints_new(p, size, &loss);
+	f->stats.tracepoints_lost = loss.n;
+	f->stats.damaged |= loss.n > 0;
 	if (loss.n)
 		file_note(f, NOTE_TRACING, "tracepoints whose description is not used, %s%s: %zu",
 			  loss.error ? "because no child process can try it: "

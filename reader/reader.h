@@ -438,6 +438,8 @@ struct perf_file_stats {
 	uint64_t lost_samples; /* by PERF_RECORD_LOST_SAMPLES */
 	uint64_t lost_bytes;   /* unreadable tail or holes in the data */
 	uint64_t throttled;
+	/* Descriptions of tracepoints that are not used: their fields have no text. */
+	uint64_t tracepoints_lost;
 	bool interrupted; /* the recorder was killed before it finished the header */
 	bool truncated;	  /* the file ends before its data does */
 	bool damaged;	  /* something could not be read: exit status 1 */

@@ -62,16 +62,20 @@ static void read_on(const struct tracing_format *v, size_t at, size_t n, volatil
 	_exit(0);
 }
 
-static int run_child(const struct tracing_format *v, size_t at, size_t n, volatile size_t *done)
+/* *was_killed: by a signal from outside, as of what kills where memory is short. */
+static int run_child(const struct tracing_format *v, size_t at, size_t n, volatile size_t *done,
+		     bool *was_killed)
 {
 	const pid_t child = fork();
+	int status = 0;
 
 	if (child < 0)
 		return errno;
 	if (!child)
 		read_on(v, at, n, done);
-	while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		continue;
+	*was_killed = WIFSIGNALED(status);
 	return 0;
 }
 
@@ -79,19 +83,24 @@ int tracing_try(struct tracing_format *v, size_t n)
 {
 	volatile size_t *done =
 		mmap(NULL, sizeof *done, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	size_t at = 0;
+	size_t at = 0, again = n;
+	bool was_killed;
 	int rc = 0;
 
 	if (done == MAP_FAILED)
 		return errno;
 	for (int deaths = 0; at < n && deaths < DEATHS_MAX; deaths++) {
 		*done = at;
-		rc = run_child(v, at, n, done);
+		rc = run_child(v, at, n, done, &was_killed);
 		if (rc)
 			break;
 		for (; at < n && at < *done; at++)
 			v[at].is_good = true;
-		at++; /* it died of that one */
+		/* It died of that one; if it did not end itself, that is to be shown again. */
+		if (was_killed && at != again)
+			again = at;
+		else
+			at++;
 	}
 	munmap((void *)(uintptr_t)done, sizeof *done);
 	return rc;

@@ -191,8 +191,11 @@ with open("tp.data", "rb") as f:
 at = good.index(b"print fmt: ", good.index(b"name: sched_wakeup\n"))
 with open("deep.data", "wb") as f:
     f.write(good[:at + 11] + b"(" * 100 + good[at + 111:])
-p = run([RESOLVE, "-f", "script", "deep.data"])
+p = run([RESOLVE, "-f", "script", "deep.data"], check=False)
 tap.check(p.stderr.count("tracepoints whose description is not used, because libtraceevent would not survive it: 1\n") == 1, "a description that is left out: a line says so", p.stderr)
+q = run([RESOLVE, "-q", "-f", "script", "deep.data"], check=False)
+tap.check(p.returncode == q.returncode == 1 and q.stderr == "resolve: deep.data: fields of tracepoints are left out: 1 descriptions are not used\n",
+          "also with -q, and the status is 1", q.stderr)
 plain = [re.sub("(sched:sched_wakeup:).*", r"\1", line) for line in perf("tp.data")]
 same("the other descriptions", lines(p.stdout), plain)
 

@@ -19,7 +19,7 @@
 /* What children leave behind. */
 static struct seen {
 	char read[256]; /* the names of what they read; '|' before each child's */
-	bool dumpable, inherited;
+	bool dumpable, inherited, killed;
 } * seen;
 static int forks_left; /* before one fails */
 
@@ -50,6 +50,10 @@ enum tep_errno tep_parse_event(struct tep_handle *tep, const char *text, unsigne
 		abort();
 	else if (*text == 'x')
 		_exit(0);
+	else if (*text == 'k' || (*text == 'o' && !seen->killed)) {
+		seen->killed = true;
+		raise(SIGKILL);
+	}
 	while (*text == 'l')
 		;
 	return 0;
@@ -94,6 +98,18 @@ static void deaths(void **state)
 	assert_false(seen->inherited);
 }
 
+/* What was killed from outside is tried a second time. */
+static void killed(void **state)
+{
+	static const bool want[] = {true, true, true, false, true};
+	bool good[5];
+
+	(void)state;
+	assert_int_equal(try_all("g1o2g3k4g5", good, 99), 0);
+	assert_memory_equal(good, want, sizeof want);
+	assert_string_equal(seen->read, "|g1o2|g1o2g3k4|g1o2g3k4|g1o2g3g5");
+}
+
 /* After 16 the rest is not tried. */
 static void too_many_deaths(void **state)
 {
@@ -130,9 +146,8 @@ static void no_child(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(deaths),
-		cmocka_unit_test(too_many_deaths),
-		cmocka_unit_test(endless),
+		cmocka_unit_test(deaths),	   cmocka_unit_test(killed),
+		cmocka_unit_test(too_many_deaths), cmocka_unit_test(endless),
 		cmocka_unit_test(no_child),
 	};
 
