@@ -170,6 +170,9 @@ static int add_base(void *target, const char *option, char *path, struct err *er
 	return sides_add(&((struct resolve *)target)->diff, 0, path, err);
 }
 
+static const struct option_choice weighings[] = {
+	{"count", LOAD_WEIGH_COUNT}, {"duration", LOAD_WEIGH_DURATION}, {NULL, 0}};
+
 static const struct option_choice demanglings[] = {{"full", SYM_DEMANGLE_FULL},
 						   {"simple", SYM_DEMANGLE_SIMPLE},
 						   {"none", SYM_DEMANGLE_NONE},
@@ -321,6 +324,9 @@ static const struct option_row options[] = {
 	{0, "no-guess", NULL, NULL,
 	 "never step by frame pointer or stack top without unwind tables",
 	 SETS_FLAG(load.unwind.no_guess)},
+	{0, "weigh", NULL, "WHAT",
+	 "what calls weigh: count, or duration, without the calls within them",
+	 SETS_CHOICE(load.weigh, weighings)},
 	{0, "no-stitch", NULL, NULL, "do not complete stacks that were cut from other samples",
 	 SETS_FLAG(load.no_stitch)},
 	{0, "stitch", NULL, NULL, NULL, CLEARS_FLAG(load.no_stitch)}, /* the default, accepted */
@@ -685,6 +691,8 @@ static int finish_options(struct resolve *r, struct err *err)
 		suit_terminal(r);
 	r->output.source_root = r->load.modules.symfs;
 	r->load.keep |= r->format->keep;
+	if (r->load.weigh == LOAD_WEIGH_DURATION)
+		r->load.keep |= PROFILE_KEEP_LOG | PROFILE_KEEP_TRACE;
 	if (r->output.style.with_pid)
 		r->load.keep |= PROFILE_KEEP_PIDS;
 	if (r->output.style.with_tid)

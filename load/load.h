@@ -104,12 +104,17 @@ struct load_listener {
 	void *arg;
 };
 
+/* What calls (struct spans) weigh: one each, or the time that they took without the calls within
+ * them, which needs PROFILE_KEEP_LOG and PROFILE_KEEP_TRACE. */
+enum load_weigh { LOAD_WEIGH_COUNT, LOAD_WEIGH_DURATION };
+
 /* Everything that options point to must outlive the struct loaded. All 0 is a good default. */
 struct load_options {
 	unsigned keep;	    /* enum profile_keep */
 	unsigned n_threads; /* 0: all processors */
 	struct sample_filter filter;
 	struct unwind_options unwind;
+	enum load_weigh weigh;
 	bool no_stitch;	       /* leave cut stacks as they are, without callers of other samples */
 	uint64_t verify_every; /* compare each Nth stack with libdw's; 0: none */
 	struct modules_options modules;
@@ -195,8 +200,8 @@ void loaded_done(struct loaded *l);
 int loaded_detach(struct loaded *l, unsigned keep, struct err *err);
 
 /* Writes the recording that was loaded, with all that its profile was made from: it gives the same
- * profile where none of the files is. For a file, once. *report says what is in it, and what is not;
- * its `lacks` is the caller's. Returns 0, or negative with *err. */
+ * profile where none of the files is. For a file, once. *report says what is in it, and what is
+ * not; its `lacks` is the caller's. Returns 0, or negative with *err. */
 int load_portable(const struct load_options *opt, struct loaded *l, FILE *out,
 		  struct cut_report *report, struct err *err);
 

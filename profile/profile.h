@@ -390,6 +390,9 @@ static inline bool spans_has_event(const struct spans *s, uint32_t event)
 {
 	return event < s->has_event.n && s->has_event.v[event];
 }
+/* Makes the weight of each call its self_ns; ends of calls weigh nothing and are no samples any
+ * more. Returns 0, -ERR_NOT_FOUND if there are no calls, or -ERR_NOMEM. */
+int profile_weigh_durations(struct profile *p, struct err *err);
 /* The number behind " NAME=" in the fields of a log entry. */
 bool trace_number(const struct profile *p, const struct profile_log_entry *e, const char *name,
 		  uint64_t *ret);
