@@ -50,6 +50,7 @@ struct capture_options {
 						    else cpu-clock */
 	const char *filters[CAPTURE_EVENTS_MAX]; /* --filter of each; NULL: none */
 	size_t n_events;
+	bool args, strings;  /* of probed functions: arguments; and the texts that they point to */
 	bool syscalls;	     /* all system calls, with what their arguments point to */
 	bool syscall_stacks; /* and their stacks */
 	enum capture_call_graph call_graph;

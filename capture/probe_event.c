@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "capture/attr.h"
 #include "capture/perf_rights.h"
 #include "capture/sysfile.h"
@@ -290,39 +291,73 @@ static int leave_out_refused(struct batch b, struct probe_event *p, struct err *
 /* The registers by which both ends of a span are known to be of one call: where its return address
  * is, and Go's goroutine, which may move to another thread and whose stack may move. And what a
  * function returns. Names are those of the kernel (regs_query_register_offset()). */
-static void span_fields(char ret[128], enum probe_kind kind, bool is_go)
-{
 #if defined __aarch64__
-	static const char sp[] = " sp=%sp:x64", g[] = " g=%x28:x64", result[] = " ret=%x0:x64";
+static const char field_sp[] = " sp=%sp:x64", field_g[] = " g=%x28:x64",
+		  field_result[] = " ret=%x0:x64";
+static const char *const arg_registers[] = {"x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7", NULL};
+#define go_registers arg_registers
 #else
-	static const char sp[] = " sp=%sp:x64", g[] = " g=%r14:x64", result[] = " ret=%ax:x64";
+static const char field_sp[] = " sp=%sp:x64", field_g[] = " g=%r14:x64",
+		  field_result[] = " ret=%ax:x64";
+static const char *const arg_registers[] = {"di", "si", "dx", "cx", "r8", "r9", NULL};
+static const char *const go_registers[] = {"ax", "bx", "cx",  "di",  "si",
+					   "r8", "r9", "r10", "r11", NULL};
 #endif
 
-	ret[0] = 0;
-	if (kind == PROBE_CALL || kind == PROBE_LEAVE)
-		snprintf(ret, 128, "%s%s%s", sp, is_go ? g : "", kind == PROBE_LEAVE ? result : "");
+/* psABI AMD64 3.2.3; AAPCS64 6.4; Go's src/cmd/compile/abi-internal.md, whose strings have a length
+ * instead of an end. */
+static void argument_fields(struct text *t, const struct probe_target *target, bool is_go)
+{
+	const char *const *names = is_go ? go_registers : arg_registers;
+	char field[64];
+
+	for (size_t i = 0; names[i]; i++) {
+		snprintf(field, sizeof field, " a%zu=%%%s:x64", i, names[i]);
+		text_str(t, field);
+	}
+	for (size_t i = 0; target->strings && !is_go && names[i]; i++) {
+		snprintf(field, sizeof field, " s%zu=+0(%%%s):ustring", i, names[i]);
+		text_str(t, field);
+	}
+}
+
+static void span_fields(struct text *t, const struct probe_target *target,
+			const struct probe_spec *spec, bool is_go)
+{
+	if (spec->kind == PROBE_CALL || spec->kind == PROBE_LEAVE) {
+		text_str(t, field_sp);
+		text_str(t, is_go ? field_g : "");
+		text_str(t, spec->kind == PROBE_LEAVE ? field_result : "");
+	}
+	if (target->args && !spec->plus && (spec->kind == PROBE_CALL || spec->kind == PROBE_ENTRY))
+		argument_fields(t, target, is_go);
+	text_char(t, 0);
 }
 
 static int make_in_tracefs(struct probe_events *set, struct event *e, struct probe_event *p,
-			   enum probe_kind kind, struct err *err)
+			   const struct probe_spec *spec, const struct probe_target *target,
+			   struct err *err)
 {
 	struct batch b = {.set = set,
 			  .name = p->tracefs_name,
 			  .path = p->found.path,
-			  .letter = kind == PROBE_RETURN ? 'r' : 'p'};
-	char fields[128];
+			  .letter = spec->kind == PROBE_RETURN ? 'r' : 'p',
+			  .is_span_end = spec->kind == PROBE_LEAVE};
+	struct text fields = {0};
 	int rc;
 
 	snprintf(p->tracefs_name, sizeof p->tracefs_name, GROUP "%d/p%zu", (int)getpid(),
 		 set->made.n);
-	span_fields(fields, kind, p->found.is_go);
-	b.fields = fields;
-	b.is_span_end = kind == PROBE_LEAVE;
+	span_fields(&fields, target, spec, p->found.is_go);
+	if (fields.failed)
+		return err_nomem(err);
+	b.fields = fields.s;
 	rc = leave_out_refused(b, p, err);
 	b.places = p->found.places.v;
 	b.n = p->found.places.n;
 	if (!rc)
 		rc = add_in_tracefs(&b, err);
+	text_done(&fields);
 	if (rc)
 		return rc;
 	if (tracepoint_id(set, p->tracefs_name, &e->config))
@@ -391,9 +426,10 @@ int probe_event_make(struct probe_events *set, struct event *e, const struct pro
 	e->n_places = p->found.places.n;
 	rc = open_for_probes(set, err);
 	if (!rc)
-		return make_in_tracefs(set, e, p, spec.kind, err);
-	if (target->is_inherited || p->found.places.n > 1 || spec.kind == PROBE_CALL ||
-	    spec.kind == PROBE_LEAVE || sysfile_u64(UPROBE_PMU "/type", &type))
+		return make_in_tracefs(set, e, p, &spec, target, err);
+	if (target->args || target->is_inherited || p->found.places.n > 1 ||
+	    spec.kind == PROBE_CALL || spec.kind == PROBE_LEAVE ||
+	    sysfile_u64(UPROBE_PMU "/type", &type))
 		return rc;
 	return make_in_pmu(e, p, spec.kind, type, err);
 }

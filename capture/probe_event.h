@@ -39,8 +39,9 @@ void probe_events_done(struct probe_events *set);
 int probe_events_tracefs(struct probe_events *set, struct err *err);
 
 struct probe_target {
-	pid_t pid;	   /* whose files are meant; 0: ours */
-	bool is_inherited; /* tasks that are started are recorded, too */
+	pid_t pid;	    /* whose files are meant; 0: ours */
+	bool args, strings; /* are read where functions begin */
+	bool is_inherited;  /* tasks that are started are recorded, too */
 };
 
 /* Makes e into an event of all instructions that make these system calls in some files, with fields

@@ -324,6 +324,16 @@ static void note_places(struct session *s, const struct event *e)
 	if (found->places.n > 1 || p->n_refused)
 		capture_note(s->result, "%s: %zu places%s", e->name, found->places.n,
 			     p->n_refused ? refused : "");
+	if (found->n_unread)
+		capture_note(s->result,
+			     "%s: the code of %zu function%s is not understood: these "
+			     "calls have no end",
+			     e->name, found->n_unread, &"s"[found->n_unread == 1]);
+	if (found->n_conditional)
+		capture_note(s->result,
+			     "%s: %zu jumps to other functions are conditional: a call "
+			     "that ends there has no known end",
+			     e->name, found->n_conditional);
 }
 
 /* The files of probes are those of the processes that are recorded. */
@@ -332,6 +342,8 @@ static int make_probes(struct session *s, struct err *err)
 	const struct probe_target target = {
 		.pid = s->processes.tids.n && !s->all_processes ? s->processes.tids.v[0] : 0,
 		.is_inherited = !s->all_processes && !s->opt->no_inherit,
+		.args = s->opt->args || s->opt->strings,
+		.strings = s->opt->strings,
 	};
 
 	if (s->opt->syscalls) {

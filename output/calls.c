@@ -276,12 +276,72 @@ static bool is_used(const struct entered *e, size_t i)
 	       e->args[i - 1] & O_CREAT || (e->args[i - 1] & O_TMPFILE) == O_TMPFILE;
 }
 
+/* Is it what a probe read as a text: not "(fault)", and all of it letters? */
+static bool is_text(const char *s, size_t n)
+{
+	if (!n || (n == 7 && !memcmp(s, "(fault)", 7)))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if ((unsigned char)s[i] < ' ' || s[i] == 0x7f)
+			return false;
+	return true;
+}
+
+/* ` s0="text"`; *n: of the text. A quote in it is not marked: the last one before the next field
+ * ends it. */
+static const char *text_field(const char *trace, size_t i, size_t *n)
+{
+	char key[16], next[16];
+	const char *at, *end;
+
+	snprintf(key, sizeof key, " s%zu=\"", i);
+	snprintf(next, sizeof next, "\" s%zu=\"", i + 1);
+	at = strstr(trace, key);
+	if (!at)
+		return NULL;
+	at += strlen(key);
+	end = strstr(at, next);
+	if (!end)
+		end = strrchr(at, '"');
+	*n = end ? (size_t)(end - at) : 0;
+	return end ? at : NULL;
+}
+
+/* The fields a0, a1 .. of a function as numbers, or as the texts that they point to. Returns false
+ * if there are none. */
+static bool add_arguments(struct calls *c, struct text *t, const struct profile_log_entry *e)
+{
+	const char *trace = e->trace ? strtab_get(&c->p->strings, e->trace) : "", *text;
+	char name[16] = "a0";
+	uint64_t v;
+	size_t n;
+
+	if (!trace_number(c->p, e, name, &v))
+		return false;
+	for (size_t i = 0; trace_number(c->p, e, name, &v); i++) {
+		text_str(t, i ? ", " : "");
+		text = text_field(trace, i, &n);
+		if (text && is_text(text, n)) {
+			text_char(t, '"');
+			text_clean(t, text, n);
+			text_char(t, '"');
+		} else if (v <= SMALL_MAX) {
+			text_dec(t, v, 0);
+		} else {
+			add_hex(t, v);
+		}
+		snprintf(name, sizeof name, "a%zu", i + 1);
+	}
+	return true;
+}
+
 void calls_args(struct calls *c, struct text *t, const struct span *s)
 {
 	struct entered e;
 
 	if (!calls_is_syscall(c, s) || !parse_entered(c, s, &e)) {
-		calls_fields(c, t, &c->p->log.v[s->entry]);
+		if (!add_arguments(c, t, &c->p->log.v[s->entry]))
+			calls_fields(c, t, &c->p->log.v[s->entry]);
 		return;
 	}
 	for (size_t i = 0; e.call.args[i] && is_used(&e, i); i++) {

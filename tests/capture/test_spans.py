@@ -115,6 +115,15 @@ results = [int(r) & 0xffffffff for name, _, r, _ in told if name == "f_switch"]
 tap.check([s[3] and int(s[3], 0) for s in switch] == [None if k == 1 and switch[1][3] is None else r for k, r in enumerate(results)] and
           all(s[0] == "" for s in switch), "a jump table does not leave the function", switch, results)
 
+weights = {}
+for line in run([RESOLVE, "-q", "--no-inline", "--weigh", "duration", "perf.data"]).stdout.splitlines():
+    stack, _, ns = line.rpartition(" ")
+    weights[stack.rpartition("main;")[2]] = int(ns)
+alone = sum(s[1] for s in spans if s[2] == "f_leaf" and s[4] == "main") * 1e6
+tap.check(abs(weights["f_leaf"] - alone) < 2e3 * len(spans) and weights["f_recursive;" * 3 + "f_recursive;f_leaf"] >= 300e3
+          and weights["f_recursive"] < 1e6 * recursive[0][1] - 300e3,
+          "--weigh duration: calls without those within them", weights, alone)
+
 text = run([RESOLVE, "-q", "--no-inline", "-f", "timeline", "perf.data"]).stdout
 depths = [len(m[1]) // 2 for m in re.finditer(r"\| ( *)f_recursive\(", text)]
 tap.check(depths == [0, 1, 2, 3] and text.count("} // f_recursive") == 4, "-f timeline: nested calls are indented", text)
@@ -146,6 +155,19 @@ if have("go"):
     ended = [s for s in spans if s[0] == ""]
     tap.check(len(spans) == 4 * 20 * 62 and len(ended) == len(spans),
               "Go: goroutines that change threads, stacks that grow: one span for each call", len(spans), len(ended))
+
+# ---- arguments ----------------------------------------------------------------------------------
+ARGS = """#include <stdio.h>
+__attribute__((noipa)) long six(const char *s, long a, char c, void *p, const char *t, int n) { return a + c + n + (p != 0) + (t != s); }
+int main(void) { char text[] = "on the \\"stack\\""; printf("%ld\\n", six("constant", 70, 'x', 0, text, 12345)); return 0; }
+"""
+make("a.c", ARGS, "gcc -O2 a.c -o a")
+capture("--strings", "-e", "call:./a:six", "--", "./a")
+shown = run([RESOLVE, "-q", "-f", "trace", "perf.data"]).stdout
+tap.check('six("constant", 70, 120, 0, "on the "stack"", 12345) = 12536 <- main' in shown, "--strings: the values that were given", shown)
+capture("--args", "-e", "uprobe:./a:six", "--", "./a")
+shown = run([RESOLVE, "-q", "-f", "script", "perf.data"]).stdout
+tap.check(re.search(r"a0=0x[0-9a-f]+ a1=0x46 a2=0x78 a3=0x0 a4=0x[0-9a-f]+ a5=0x3039", shown), "--args: numbers, in the fields of the sample", shown)
 
 # ---- refused ------------------------------------------------------------------------------------
 for what, words in (("call:./p:0x1139", "not known where"), ("call:./p:f_leaf+4", "only uprobe:"), ("call:./p:f_laef", "near it: f_leaf")):
