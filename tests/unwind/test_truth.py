@@ -29,7 +29,8 @@ SHORT = ("code without a file, frame pointers: both, gcc -O2", "code without a f
          "code without a file, all kinds of callers: gcc -O2", "code without a file, signals, all kinds of callers: clang -O2 -fno-omit-frame-pointer",
          "assembly without tables, signals, all kinds of callers: gcc -O2",
          "stacks, same: gcc -O2", "stacks, alt: gcc -O2 -static", "stacks, context: gcc -O2", "stacks, fiber: gcc -O2", "Go, stripped",
-         "Go and C", "exceptions being thrown: g++ -O2", "exceptions being thrown: clang++ -O2 -fno-omit-frame-pointer", "rustc -O", "gcc -O2, hooks", "gcc -O3 -march=x86-64-v3", "gcc -O2, no unwind tables", "gcc -O2, no unwind tables, stripped",
+         "Go and C", "exceptions being thrown: g++ -O2", "exceptions being thrown: clang++ -O2 -fno-omit-frame-pointer",
+         "coroutines: g++ -O2", "coroutines: clang++ -O2", "rustc -O", "gcc -O2, hooks", "gcc -O3 -march=x86-64-v3", "gcc -O2, no unwind tables", "gcc -O2, no unwind tables, stripped",
          "gcc -O2, no unwind tables, stripped, large frames", "clang -O2, no unwind tables, stripped",
          "clang -O2 -fno-omit-frame-pointer, stack protector, no unwind tables, stripped",
          "gcc -O2 -fno-omit-frame-pointer, stack protector, no unwind tables, stripped", "clang -O2", "gcc -O2, two libraries", "gcc -O2, four threads", "musl-gcc -O2 -static", "g++ -O2, hooks",
@@ -57,6 +58,11 @@ def write(path, text):
         f.write(text)
 
 
+def whole_of(name):
+    """The function of which this is a part: gcc calls the body of a coroutine f1(..) _Z2f1PZ2f1miE13_Z2f1mi.Frame.actor."""
+    return re.sub(r"^(_Z2f\d)PZ.*", r"\1mi", name.split(".")[0])
+
+
 def symbols(path, own=SELF, gap=None):
     """The lines for tool_truth of a file."""
     lines, starts = [], {}
@@ -66,7 +72,7 @@ def symbols(path, own=SELF, gap=None):
     for start, size, _, name in found:
         kind = "h" if HOOK.match(name) else "f" if own.match(name) else "g" if gap and gap.match(name) else None
         if kind:
-            lines.append(f"{kind} {start} {size} {start if name.startswith('main.') else starts.get(name.split('.')[0], start)} {os.path.realpath(path)}")
+            lines.append(f"{kind} {start} {size} {start if name.startswith('main.') else starts.get(whole_of(name), start)} {os.path.realpath(path)}")
     return lines
 
 
@@ -188,14 +194,14 @@ GO_OWN = re.compile(r"main\.f\d+$")
 GO_GAP = re.compile(r"main\.(t\d+|f\d+\.func)|main\.\(\*t|runtime\.(cgocallback|cgocall|systemstack_switch|asmcgocall)|_cgoexp_|main\._Cfunc_|main\.callback$|crosscall2|_cgo_")
 
 
-def source(name, compiler, flags, file, cmd, **kw):
+def source(name, compiler, flags, file, cmd, own=OWN, **kw):
     """A program that is there, in the folder truth/."""
     if not wanted(name):
         return
     if not shutil.which(compiler):
         return tap.skip(name, f"no {compiler}")
     if is_built_by(name, compiler, ["-w", f"-I{TRUTH}", *flags], "cc" if file.endswith(".cc") else "c", [os.path.join(TRUTH, file), "-pthread"]):
-        check(name, ["./program", *cmd, seconds()], ["program"], own=OWN, **kw)
+        check(name, ["./program", *cmd, seconds()], ["program"], own=own, **kw)
 
 
 def code_without_file():
@@ -229,6 +235,14 @@ def exceptions():
     for compiler in "g++", "clang++":
         for flags in ["-O0"], ["-O1"], ["-O2"], ["-O3"], ["-Os"], ["-O2", "-static"], ["-O2", "-fno-omit-frame-pointer"]:
             source(f"exceptions being thrown: {compiler} {' '.join(flags)}", compiler, flags, "throw.cc", [], rate=9999)
+
+
+def coroutines():
+    for compiler, std in ("g++", ["-std=c++20", "-fcoroutines"]), ("clang++", ["-std=c++20"]):
+        for flags in ["-O0"], ["-O1"], ["-O2"], ["-O3"], ["-Os"], ["-O2", "-fno-omit-frame-pointer"]:
+            tails = ["-DTAILS"] if flags[0] not in ("-O0", "-O1") else []
+            source(f"coroutines: {compiler} {' '.join(flags)}", compiler, [*std, *flags, *tails], "coro.cc", [],
+                   own=re.compile(r"(_Z2f\d.*|f1\d)(\..*)?$"), least=0.5)
 
 
 def go(name, text, *flags, **env):
@@ -280,6 +294,7 @@ code_without_file()
 owners()
 other_stacks()
 exceptions()
+coroutines()
 go_programs()
 rust_programs()
 c_programs()
