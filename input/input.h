@@ -54,6 +54,7 @@ struct input_source; /* private to input/ */
 struct input_format {
 	const char *name;
 	const char *help; /* one line */
+	bool is_json; /* one JSON text */
 	/* Does a file of this format begin like this? The head is decompressed and ends with a NUL.
 	 */
 	bool (*detect)(const char *head, size_t n);

@@ -5,11 +5,13 @@
 #include <stdlib.h>
 
 /* In the order in which they are tried; the last one accepts almost any text. */
-#define INPUTS(X)   \
-	X(pprof)    \
-	X(bpftrace) \
-	X(script)   \
-	X(bcc)      \
+#define INPUTS(X)     \
+	X(pprof)      \
+	X(cpuprofile) \
+	X(speedscope) \
+	X(bpftrace)   \
+	X(script)     \
+	X(bcc)        \
 	X(folded)
 
 #define X(name) extern const struct input_format input_##name;
@@ -45,13 +47,16 @@ static const struct input_format *find(char *head, size_t n)
 	/* The first row is the only one that is not text. */
 	if (!n || is_recording(head, n) || (*f)->detect(head, n))
 		return n && !is_recording(head, n) ? *f : NULL;
+	for (f = input_formats; *f; f++)
+		if ((*f)->is_json && (*f)->detect(head, n))
+			return *f;
 	if (input_known_unread.detect(head, n))
 		return &input_known_unread;
 	if (!input_is_text(head, n))
 		return NULL;
 	replace_nuls(head, n);
-	for (f++; *f; f++)
-		if ((*f)->detect(head, n))
+	for (f = input_formats + 1; *f; f++)
+		if (!(*f)->is_json && (*f)->detect(head, n))
 			return *f;
 	return &input_unknown_text;
 }

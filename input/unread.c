@@ -107,12 +107,8 @@ static const struct row rows[] = {
 /* Files of JSON: a key that only they have. */
 static const struct row json_rows[] = {
 	{"\"traceEvents\"", "a trace for chrome://tracing", "ui.perfetto.dev opens it", 0},
-	{"\"timeDeltas\"", "V8's .cpuprofile",
-	 "speedscope and Chrome open it; node --perf-basic-prof below capture records more", 0},
-	{"\"callFrame\"", "V8's .cpuprofile or .heapprofile", "speedscope and Chrome open it", 0},
+	{"\"callFrame\"", "V8's .heapprofile", "speedscope and Chrome open it", 0},
 	{"\"node_fields\"", "V8's heap snapshot", NOT_STACKS, 0},
-	{"speedscope.app/file-format-schema", "speedscope's file",
-	 "give the stacks or the recording it was made of", 0},
 	{"\"preprocessedProfileVersion\"", "a file of the Firefox Profiler",
 	 "profiler.firefox.com opens it", 0},
 	{"\"geckoProfile\"", "a file of the Firefox Profiler", "profiler.firefox.com opens it", 0},

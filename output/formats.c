@@ -19,7 +19,8 @@
 	X(md)         \
 	X(trace)      \
 	X(timeline)   \
-	X(perfetto)
+	X(perfetto)   \
+	X(callgrind)
 
 #define X(name) extern const struct output_format format_##name;
 FORMATS(X)

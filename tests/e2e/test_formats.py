@@ -35,6 +35,7 @@ CONSUMERS = {
     "trace": ("tests/capture/test_syscalls.py", "strace"),
     "timeline": ("tests/capture/test_spans.py", "timeline"),
     "perfetto": ("tests/capture/test_spans.py", "traceEvents"),
+    "callgrind": ("tests/output/test_callgrind.py", "callgrind_annotate"),
     "jsonl": ("tests/output/test_json_formats.py", "jsonl"),
 }
 INPUTS = "tests/input"

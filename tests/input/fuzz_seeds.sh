@@ -25,6 +25,8 @@ inputs() {
 	printf '\0{"type": "stats", "data": {"@s": {"sh,\\n    f+1\\n": {"count": 1, "average": 2, "total": 3}}}}\n{"type": "hist", "data": {"@": {"": [{"min": 1, "count": 8}]}}}\n' >bpftrace-json
 	printf '\0@us[\n    f+2\n, sh]: count 4, average 25, total 100\n@h[\n    f\n]: \n[2, 4)   5 |@@|\n@n: 3\n' >bpftrace-values
 	printf '\0@[\n    f+1\n\tff00 g+2 (/x)\n, \n    do_syscall_64+1\n, x, 7]: 3\n' >bpftrace
+	printf '\0{"nodes":[{"id":1,"callFrame":{"functionName":"a","url":"x","lineNumber":1},"children":[2]},{"id":2,"callFrame":{"functionName":""}}],"startTime":1,"endTime":9,"samples":[2,1],"timeDeltas":[1,2]}' >cpuprofile
+	printf '\0{"$schema":"https://www.speedscope.app/file-format-schema.json","profiles":[{"type":"sampled","name":"t","unit":"seconds","samples":[[0,1],[]],"weights":[1,2]},{"type":"evented","unit":"bytes","events":[{"type":"O","frame":0,"at":0},{"type":"C","frame":0,"at":5}]}],"shared":{"frames":[{"name":"f","file":"x","line":3},{"name":"g"}]}}' >speedscope
 }
 
 $1

@@ -1,0 +1,308 @@
+/* fmt_callgrind.c - for KCachegrind, QCachegrind and callgrind_annotate.
+ *
+ * Source of truth: valgrind's manual, "Callgrind Format Specification". What a function costs
+ * itself stands at its lines; what its calls cost at the lines that call. A call of a function that
+ * is already on the stack costs nothing there, so that sums over callers do not exceed what there
+ * is. */
+#include "output/formats.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/pair.h"
+#include "base/sum.h"
+
+enum { NO_CALLEE = UINT32_MAX };
+
+/* A line of a function. These are the symbols of the tree. */
+struct spot {
+	uint32_t function, line; /* index in f.v */
+};
+
+/* What is written as one line: the cost of a spot, or of its calls of a function. */
+struct cost {
+	uint32_t spot, callee; /* a function; NO_CALLEE */
+	uint64_t calls;
+	uint64_t weight;
+};
+
+struct callgrind {
+	const struct profile *p;
+	const struct output_options *opt;
+	struct function_symbols f;
+	VEC(struct spot) spots;
+	struct hash_table spot_of, cost_of;
+	struct tree_symbols symbols;
+	struct tree tree;
+	struct tree_sums sums;
+	VEC(struct cost) costs;
+	uint32_t *order;
+	bool *is_named; /* by function: its name was written */
+	struct text text;
+};
+
+static int add_spot(struct callgrind *c, uint32_t function, uint32_t line)
+{
+	const uint32_t id = pair_intern(&c->spot_of, function, line);
+
+	if (id == HASH_NONE ||
+	    (id == c->spots.n && vec_push(&c->spots, ((struct spot){function, line}))))
+		return -1;
+	return vec_push(&c->symbols.ids, id);
+}
+
+static int add_symbols(struct callgrind *c)
+{
+	for (size_t i = 0; i < c->p->locations.n; i++) {
+		if (vec_push(&c->symbols.first, (uint32_t)c->symbols.ids.n))
+			return -1;
+		for (uint32_t k = c->f.symbols.first.v[i]; k < c->f.symbols.first.v[i + 1]; k++) {
+			const uint32_t line = c->f.frames.frames.v[k].line;
+
+			if (add_spot(c, c->f.symbols.ids.v[k],
+				     line == FRAME_NO_LINE ? 0 : c->p->lines.v[line].line))
+				return -1;
+		}
+	}
+	if (vec_push(&c->symbols.first, (uint32_t)c->symbols.ids.n))
+		return -1;
+	for (size_t i = 0; i < c->p->samples.n; i++)
+		if (vec_push(&c->symbols.roots, TREE_NO_ROOT))
+			return -1;
+	return 0;
+}
+
+/* ---- costs ---------------------------------------------------------------------------------- */
+
+static int add_cost(struct callgrind *c, uint32_t spot, uint32_t callee, uint64_t weight)
+{
+	const uint32_t id = pair_intern(&c->cost_of, spot, callee);
+
+	if (id == HASH_NONE ||
+	    (id == c->costs.n && vec_push(&c->costs, ((struct cost){spot, callee, 0, 0}))))
+		return -1;
+	c->costs.v[id].weight = add_saturated(c->costs.v[id].weight, weight);
+	c->costs.v[id].calls++;
+	return 0;
+}
+
+static int enter(struct callgrind *c, uint32_t id, uint32_t *on_path)
+{
+	const struct tree_node *n = &c->tree.nodes.v[id];
+	const uint32_t function = c->spots.v[n->symbol].function;
+	const uint64_t own = tree_weight(n, c->opt->count_samples ? TREE_BY_COUNT : TREE_BY_WEIGHT);
+	const bool is_again = on_path[function]++;
+
+	if (own && add_cost(c, n->symbol, NO_CALLEE, own))
+		return -1;
+	return n->parent ? add_cost(c, c->tree.nodes.v[n->parent].symbol, function,
+				    is_again ? 0 : c->sums.node[id])
+			 : 0;
+}
+
+static int collect(struct callgrind *c)
+{
+	struct tree_order order = {0};
+	uint32_t *on_path = calloc(c->f.v.n + 1, sizeof *on_path), i;
+	VEC(uint32_t) todo = {0}; /* nodes to enter; ~node: to leave */
+	int rc = on_path ? tree_order_make(&order, &c->tree, NULL, c->spots.n + 1, NULL) : -1;
+
+	if (!rc)
+		rc = vec_push(&todo, 0);
+	while (!rc && todo.n) {
+		const uint32_t id = todo.v[--todo.n];
+
+		if (id >> 31) {
+			on_path[c->spots.v[c->tree.nodes.v[~id].symbol].function]--;
+			continue;
+		}
+		if (id)
+			rc = enter(c, id, on_path) ? -1 : vec_push(&todo, ~id);
+		for (i = order.first[id]; !rc && i < order.first[id + 1]; i++)
+			rc = vec_push(&todo, order.ids[i]);
+	}
+	vec_done(&todo);
+	free(on_path);
+	tree_order_done(&order);
+	return rc;
+}
+
+/* ---- text ----------------------------------------------------------------------------------- */
+
+/* By functions; what a function costs itself first, then by lines. */
+static int compare_costs(const void *pa, const void *pb, void *arg)
+{
+	const struct callgrind *c = arg;
+	const struct cost *a = &c->costs.v[*(const uint32_t *)pa];
+	const struct cost *b = &c->costs.v[*(const uint32_t *)pb];
+	const struct spot *x = &c->spots.v[a->spot], *y = &c->spots.v[b->spot];
+	const bool p = a->callee == NO_CALLEE, q = b->callee == NO_CALLEE;
+
+	if (x->function != y->function)
+		return x->function < y->function ? -1 : 1;
+	if (p != q)
+		return p ? -1 : 1;
+	if (x->line != y->line)
+		return x->line < y->line ? -1 : 1;
+	return (a->callee > b->callee) - (a->callee < b->callee);
+}
+
+static const struct profile_function *source_of(const struct callgrind *c, uint32_t function)
+{
+	const uint32_t line = c->f.v.v[function].line;
+
+	return line == FRAME_NO_LINE ? NULL : &c->p->functions.v[c->p->lines.v[line].function];
+}
+
+/* "KEY=(number) name": the name only the first time. */
+static void add_function(struct callgrind *c, const char *prefix, uint32_t function)
+{
+	const struct profile_function *f = source_of(c, function);
+	const uint32_t name = c->f.v.v[function].name;
+	struct text *t = &c->text;
+	const char *module = profile_mapping_short_name(c->p, c->f.v.v[function].mapping);
+
+	text_str(t, prefix);
+	text_str(t, "ob=");
+	text_clean(t, module, strlen(module));
+	text_char(t, '\n');
+	text_str(t, *prefix ? "cfi=" : "fl=");
+	if (f && f->file)
+		text_string(t, c->p, f->file);
+	else
+		text_str(t, "???");
+	text_char(t, '\n');
+	text_str(t, prefix);
+	text_str(t, "fn=(");
+	text_dec(t, function + 1u, 0);
+	text_char(t, ')');
+	if (!c->is_named[function]) {
+		text_char(t, ' ');
+		text_add(t, strtab_get(&c->f.frames.names, name),
+			 strtab_len(&c->f.frames.names, name));
+	}
+	c->is_named[function] = true;
+	text_char(t, '\n');
+}
+
+static void add_line(struct callgrind *c, uint32_t line, uint64_t weight)
+{
+	text_dec(&c->text, line, 0);
+	text_char(&c->text, ' ');
+	text_dec(&c->text, weight, 0);
+	text_char(&c->text, '\n');
+}
+
+static void add_costs(struct callgrind *c, FILE *out)
+{
+	uint32_t last = UINT32_MAX;
+
+	for (size_t i = 0; i < c->costs.n; i++) {
+		const struct cost *cost = &c->costs.v[c->order[i]];
+		const struct spot *at = &c->spots.v[cost->spot];
+
+		if (at->function != last) {
+			text_char(&c->text, '\n');
+			add_function(c, "", at->function);
+		}
+		last = at->function;
+		if (cost->callee != NO_CALLEE) {
+			const struct profile_function *f = source_of(c, cost->callee);
+
+			add_function(c, "c", cost->callee);
+			text_str(&c->text, "calls=");
+			text_dec(&c->text, cost->calls, 0);
+			text_char(&c->text, ' ');
+			text_dec(&c->text, f ? f->start_line : 0, 0);
+			text_char(&c->text, '\n');
+		}
+		add_line(c, at->line, cost->weight);
+		if (c->text.n > FLUSH_BYTES)
+			text_flush(&c->text, out);
+	}
+}
+
+/* Names of events are words. */
+static void add_event(struct callgrind *c, uint32_t event)
+{
+	const char *s = strtab_get(&c->p->strings, c->p->events.v[event].name);
+
+	for (; *s; s++)
+		text_char(&c->text,
+			  (*s >= '0' && *s <= '9') || ((*s | 32) >= 'a' && (*s | 32) <= 'z') ? *s
+											     : '_');
+}
+
+static void add_head(struct callgrind *c, uint32_t event)
+{
+	struct text *t = &c->text;
+
+	text_str(t, "# callgrind format\nversion: 1\ncreator: ");
+	text_str(t, c->opt->generator ? c->opt->generator : "unspool");
+	text_str(t, "\npositions: line\nevents: ");
+	add_event(c, event);
+	text_str(t, "\nsummary: ");
+	text_dec(t, c->sums.node[0], 0);
+	text_char(t, '\n');
+}
+
+static int write_event(struct callgrind *c, uint32_t event, const bool *has, FILE *out,
+		       struct err *err)
+{
+	int rc = tree_fill(&c->tree, c->p, has, &c->symbols, err);
+
+	if (!rc)
+		rc = tree_sums(&c->sums, &c->tree, c->spots.n,
+			       c->opt->count_samples ? TREE_BY_COUNT : TREE_BY_WEIGHT, err);
+	if (!rc && collect(c))
+		rc = err_nomem(err);
+	c->order = malloc((c->costs.n + 1) * sizeof *c->order);
+	c->is_named = calloc(c->f.v.n + 1, sizeof *c->is_named);
+	if (!rc && (!c->order || !c->is_named))
+		rc = err_nomem(err);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < c->costs.n; i++)
+		c->order[i] = (uint32_t)i;
+	qsort_r(c->order, c->costs.n, sizeof *c->order, compare_costs, c);
+	add_head(c, event);
+	add_costs(c, out);
+	text_flush(&c->text, out);
+	return c->text.failed ? err_nomem(err) : 0;
+}
+
+static int write_callgrind(const struct profile *p, const struct output_options *opt,
+			   struct event_set *events, FILE *out, struct err *err)
+{
+	struct callgrind c = {.p = p, .opt = opt};
+	struct stack_style style = opt->style;
+	const uint32_t event = event_set_main(events, p);
+	int rc;
+
+	style.keep_apart = true;
+	event_set_pick(events, event);
+	rc = function_symbols(&c.f, p, &style, err);
+	if (!rc && add_symbols(&c))
+		rc = err_nomem(err);
+	if (!rc)
+		rc = write_event(&c, event, events->has, out, err);
+	function_symbols_done(&c.f);
+	vec_done(&c.spots);
+	vec_done(&c.costs);
+	hash_done(&c.spot_of);
+	hash_done(&c.cost_of);
+	tree_symbols_done(&c.symbols);
+	tree_done(&c.tree);
+	tree_sums_done(&c.sums);
+	free(c.order);
+	free(c.is_named);
+	text_done(&c.text);
+	return rc;
+}
+
+const struct output_format format_callgrind = {
+	.name = "callgrind",
+	.help = "for KCachegrind and callgrind_annotate",
+	.suffixes = ".callgrind",
+	.write = write_callgrind,
+};

@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""-f callgrind, read by callgrind_annotate: what functions cost themselves are the sums over folded stacks, and with --inclusive what
+they cost with callees, a recursion once, those of top."""
+import collections
+import lzma
+import os
+import re
+import sys
+import tarfile
+
+sys.path.insert(0, os.path.join(os.environ["TOP"], "tests", "e2e"))
+from common import RESOLVE, TOP, Tap, folded, have, run  # noqa: E402
+
+tap = Tap()
+if not have("callgrind_annotate"):
+    tap.skip("all of it", "no callgrind_annotate")
+    tap.end()
+PLACE = os.path.join(TOP, "testdata", "recordings")
+with tarfile.open(os.path.join(PLACE, "root.tar.xz")) as t:
+    t.extractall(".")
+with lzma.open(os.path.join(PLACE, "cpp-pipe", "perf.data.xz")) as packed, open("perf.data", "wb") as f:
+    f.write(packed.read())
+BARE = "--no-cache", "-q", "--symfs", "root", "--kallsyms", "root/kallsyms"
+
+
+def annotate(path, *options):
+    """{function: cost} and the total that callgrind_annotate prints."""
+    text = run(["callgrind_annotate", "--threshold=100", *options, path]).stdout
+    total = re.search(r"^([\d,]+)(?: \(.*?\))?  PROGRAM TOTALS", text, re.M)[1]
+    found = collections.Counter()
+    for cost, name in re.findall(r"^ *([\d,]+)(?: \( ?[\d.]+%\))?  \S*?:(.*?) \[[^\]]*\]*$", text, re.M):
+        found[name] += int(cost.replace(",", ""))
+    return found, int(total.replace(",", ""))
+
+
+run([RESOLVE, *BARE, "-o", "x.callgrind", "perf.data"])
+have_own, total = annotate("x.callgrind")
+want = collections.Counter()
+for stack, weight in folded(run([RESOLVE, *BARE, "perf.data"]).stdout).items():
+    want[stack[-1]] += weight
+wrong = {k: (have_own.get(k), v) for k, v in want.items() if have_own.get(k) != v}
+tap.check(total == sum(want.values()) and len(want) > 3 and not wrong, "callgrind_annotate: what functions cost themselves", wrong, have_own)
+with open("r.folded", "w") as f:
+    f.write("p;main;a;b;a;b 10\np;main;a 5\np;main;c;b 7\n")
+run([RESOLVE, "-q", "-f", "callgrind", "-o", "r.callgrind", "r.folded"])
+have_all, total = annotate("r.callgrind", "--inclusive=yes")
+tap.check(total == 22 and have_all == {"main": 22, "b": 17, "a": 15, "c": 7}, "callgrind_annotate --inclusive=yes: a recursion counts once", have_all)
+lines = re.findall(r"^(\d+) (\d+)$", open("x.callgrind").read(), re.M)
+tap.check(len(lines) > 10 and any(int(n) > 20 for n, _ in lines), "lines of the source", lines[:5])
+tap.end()
