@@ -233,8 +233,24 @@ static int write_answer(struct resolve *r, struct loaded *in, struct err *err)
 	return args_flush(stdout, STDOUT_NAME, err);
 }
 
+/* What was asked for as a level, and is nowhere. */
+static void report_no_label(const struct resolve *r, const struct profile *p)
+{
+	const char *by = r->output.style.by;
+	struct profile_label l;
+
+	for (size_t i = 0; by && i < p->samples.n; i++)
+		if (profile_label_named(p, &p->samples.v[i], by, &l))
+			return;
+	if (by)
+		fprintf(stderr, "resolve: --by: no sample has the label %s%s\n", by,
+			strcmp(by, "cgroup") ? "" : "; perf record --all-cgroups records it");
+}
+
 static void say_notes(struct resolve *r, struct loaded *in)
 {
+	if (!r->quiet && !r->explain)
+		report_no_label(r, in->profile);
 	if (!r->quiet && !r->explain)
 		report_other_events(r, in->profile);
 	if (in->file)

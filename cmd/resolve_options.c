@@ -217,6 +217,8 @@ static const struct option_row options[] = {
 	 SETS_FLAG(output.style.with_pid), .part = OUTPUT_PIDS},
 	{0, "with-tid", NULL, NULL, "root frame comm-PID/TID; pprof: labels",
 	 SETS_FLAG(output.style.with_tid), .part = OUTPUT_TIDS},
+	{0, "by", NULL, "LABEL", "a level above commands: cgroup, or a label of pprof",
+	 SETS_TEXT(output.style.by), .part = OUTPUT_BY},
 	{0, "with-cpu", NULL, NULL, "a label for the processor", SETS_FLAG(output.style.with_cpu),
 	 .part = OUTPUT_CPUS},
 	{0, "addrs", NULL, NULL, "unknown functions as [module <addr>]",
@@ -296,6 +298,9 @@ static const struct option_row options[] = {
 	HEADING("samples"),
 	{0, "comm", "comms", "NAMES", "only of these commands: bash,python3",
 	 SETS_BY(load.filter.comms, struct name_list, args_names)},
+	{0, "cgroup", NULL, "NAME[,NAME..]",
+	 "only these cgroups: a path with all below, a service, a container's id",
+	 SETS_BY(load.filter.cgroups, struct name_list, args_names)},
 	{0, "no-idle", NULL, NULL, "without the idle task, swapper",
 	 SETS_FLAG(load.filter.no_idle)},
 	{0, "pid", NULL, "PIDS", "only of these processes",
@@ -699,6 +704,8 @@ static int finish_options(struct resolve *r, struct err *err)
 		r->load.keep |= PROFILE_KEEP_PIDS | PROFILE_KEEP_TIDS;
 	if (r->output.style.with_cpu)
 		r->load.keep |= PROFILE_KEEP_CPUS;
+	if (r->output.style.by)
+		r->load.keep |= PROFILE_KEEP_LABELS;
 	r->output.event = r->load.filter.event;
 	if (r->output.event && !strcmp(r->output.event, "all"))
 		r->load.filter.event = NULL;

@@ -85,6 +85,14 @@ static const char *why_no_samples(const struct loaded *l)
 	       "be recorded, `capture --stacks -p PID` shows where threads wait";
 }
 
+static bool has_cgroups(const struct profile *p)
+{
+	for (size_t i = 0; i < p->events.n; i++)
+		if (p->events.v[i].attr.sample_type & PERF_SAMPLE_CGROUP)
+			return true;
+	return false;
+}
+
 static int no_samples(const struct loaded *l, const struct load_options *opt, struct err *err)
 {
 	const struct perf_file_stats *s = perf_file_stats(l->file);
@@ -92,6 +100,9 @@ static int no_samples(const struct loaded *l, const struct load_options *opt, st
 
 	if (load_check_events(l->profile, opt->filter.event, err))
 		return -(int)err->code;
+	if (l->filtered && opt->filter.cgroups.n && !has_cgroups(l->profile))
+		return err_set(err, ERR_NOT_FOUND, input,
+			       "no cgroups were recorded; perf record --all-cgroups does");
 	if (l->filtered)
 		return err_set(err, ERR_NOT_FOUND, input,
 			       "none of the %" PRIu64 " samples passes the filters", l->filtered);

@@ -62,7 +62,7 @@ struct time_span {
 
 /* Selects samples. Empty lists and zero bounds select everything. */
 struct sample_filter {
-	struct name_list comms, dsos;
+	struct name_list comms, dsos, cgroups;
 	struct number_list pids, tids;
 	struct cpu_ranges cpus;
 	struct time_span time;

@@ -53,6 +53,43 @@ static bool dso_listed(const struct sample_filter *f, const struct perf_sample *
 	return f->dsos.n == 0;
 }
 
+/* A path: that cgroup and all below. A name: of any folder of the path, with or without .service,
+ * .scope and .slice; or the beginning of a container's id, as docker ps prints it. */
+static bool is_in_cgroup(const char *path, const char *name)
+{
+	static const char *const kinds[] = {".service", ".scope", ".slice", ""};
+	const size_t n = strlen(name);
+	const char *part, *id;
+
+	if (*name == '/')
+		return !strncmp(path, name, n) && (!path[n] || path[n] == '/' || n == 1);
+	for (part = path; part; part = strchr(part, '/')) {
+		const size_t len = strcspn(part += *part == '/', "/");
+
+		for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+			if (len == n + strlen(kinds[k]) && !strncmp(part, name, n) &&
+			    !strncmp(part + n, kinds[k], len - n))
+				return true;
+		/* docker-ID.scope, libpod-ID.scope, cri-containerd-ID.scope; a folder ID with
+		 * cgroups of v1. */
+		id = memrchr(part, '-', len);
+		id = id ? id + 1 : part;
+		if (n >= 12 && strspn(name, "0123456789abcdef") == n && !strncmp(id, name, n))
+			return true;
+	}
+	return false;
+}
+
+static bool cgroup_listed(const struct sample_filter *f, const char *path)
+{
+	size_t i;
+
+	for (i = 0; path && i < f->cgroups.n; i++)
+		if (is_in_cgroup(path, f->cgroups.v[i]))
+			return true;
+	return f->cgroups.n == 0;
+}
+
 static bool cpu_listed(const struct sample_filter *f, uint32_t cpu)
 {
 	size_t i;
@@ -78,6 +115,7 @@ bool sample_filter_match(const struct sample_filter *f, const struct perf_sample
 	       number_listed(f->tids.v, f->tids.n, s->tid) && cpu_listed(f, s->cpu) &&
 	       s->time_ns >= f->time.start_ns &&
 	       (!f->time.end_ns || s->time_ns <= f->time.end_ns) && comm_listed(f, s->comm) &&
+	       cgroup_listed(f, s->cgroup) &&
 	       (!f->event || event_is_listed(f->event, s->event->name)) && dso_listed(f, s);
 }
 
@@ -101,6 +139,7 @@ int sample_filter_resolve(struct sample_filter *f, const struct perf_file_info *
 void sample_filter_done(struct sample_filter *f)
 {
 	vec_done(&f->comms);
+	vec_done(&f->cgroups);
 	vec_done(&f->dsos);
 	vec_done(&f->pids);
 	vec_done(&f->tids);

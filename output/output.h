@@ -179,11 +179,12 @@ enum output_part {
 	OUTPUT_REVERSE = 1 << 16, /* picture.reverse */
 	OUTPUT_ROWS = 1 << 24,	  /* top.rows, .limit, .no_children */
 	OUTPUT_SOURCE = 1 << 25,  /* source_dir, full_paths */
+	OUTPUT_BY = 1 << 26,	  /* style.by */
 };
 /* Named stacks have all of these. */
 #define OUTPUT_NAMED_STACKS                                                                     \
 	(OUTPUT_KERNEL_MARKS | OUTPUT_JIT_MARKS | OUTPUT_INLINE_MARKS | OUTPUT_STITCHED_MARKS | \
-	 OUTPUT_PIDS | OUTPUT_TIDS | OUTPUT_ADDRS | OUTPUT_SKIP_AFTER | OUTPUT_COLLAPSE |       \
+	 OUTPUT_PIDS | OUTPUT_TIDS | OUTPUT_BY | OUTPUT_ADDRS | OUTPUT_SKIP_AFTER | OUTPUT_COLLAPSE |       \
 	 OUTPUT_REVERSE)
 
 /* A format: one file fmt_NAME.c, one row in formats.c. */

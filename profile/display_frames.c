@@ -1,6 +1,7 @@
 /* display_frames.c - converts a profile to the stacks of names that flame graphs show. */
 #include "profile/profile.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 struct namer {
@@ -109,6 +110,50 @@ static int add_roots(struct namer *n)
 	return 0;
 }
 
+static void add_number(struct text *t, const struct profile_label *l)
+{
+	char number[32];
+
+	snprintf(number, sizeof number, "%" PRId64, l->number);
+	text_str(t, number);
+	text_clean(t, l->unit, strlen(l->unit));
+}
+
+/* Samples without the label are together. */
+static int add_owner(struct namer *n, const struct profile_sample *s)
+{
+	struct profile_label l;
+	uint32_t id;
+
+	n->text.n = 0;
+	if (profile_label_named(n->p, s, n->style->by, &l)) {
+		if (l.text)
+			text_clean(&n->text, l.text, strlen(l.text));
+		else
+			add_number(&n->text, &l);
+	} else {
+		text_str(&n->text, "[no ");
+		text_clean(&n->text, n->style->by, strlen(n->style->by));
+		text_char(&n->text, ']');
+	}
+	fold_finish(&n->text, 0);
+	id = take_symbol(n);
+	return id == STRTAB_FAILED || vec_push(&n->symbols.owners, id) ? -1 : 0;
+}
+
+static int add_owners(struct namer *n)
+{
+	const struct profile_sample *s = n->p->samples.v;
+	size_t i;
+
+	for (i = 0; n->style->by && i < n->p->samples.n; i++)
+		if (i && s[i].labels == s[i - 1].labels
+			    ? vec_push(&n->symbols.owners, n->symbols.owners.v[i - 1])
+			    : add_owner(n, &s[i]))
+			return -1;
+	return 0;
+}
+
 /* Uses only the events of the set. */
 static int add_tops(struct namer *n, const struct event_set *events)
 {
@@ -191,7 +236,7 @@ int named_stacks(struct named_stacks *s, const struct profile *p, const struct e
 	struct namer n = {.p = p, .style = style, .stacks = s, .names = &s->names};
 	int rc = add_locations(&n, err);
 
-	if (!rc && (add_roots(&n) || (events->n > 1 && add_tops(&n, events))))
+	if (!rc && (add_owners(&n) || add_roots(&n) || (events->n > 1 && add_tops(&n, events))))
 		rc = err_nomem(err);
 	if (!rc)
 		rc = tree_fill(&s->tree, p, events->has, &n.symbols, err);

@@ -44,6 +44,26 @@ static uint32_t add_comm(struct profile *p, const char *comm)
 	return id;
 }
 
+/* The cgroup as the label that it becomes; a string id. */
+static uint32_t add_cgroup(struct profile *p, const char *cgroup)
+{
+	struct profile_index *x = p->index_;
+	struct text set = {0};
+	uint32_t id;
+
+	if (!(x->keep & PROFILE_KEEP_LABELS) || !cgroup)
+		return 0;
+	id = hash_get(&x->cgroups, (uintptr_t)cgroup);
+	if (id != HASH_NONE)
+		return id;
+	profile_label_add(&set, &(struct profile_label){.key = "cgroup", .text = cgroup});
+	id = set.failed ? STRTAB_FAILED : strtab_add(&p->strings, set.s, set.n);
+	text_done(&set);
+	if (id != STRTAB_FAILED && hash_put(&x->cgroups, (uintptr_t)cgroup, id))
+		return STRTAB_FAILED;
+	return id;
+}
+
 /* The fields of a tracepoint as text; a string id. */
 static uint32_t add_trace(struct profile *p, const struct perf_sample *s)
 {
@@ -118,10 +138,11 @@ static int sample_key(struct profile *p, const struct perf_sample *s, const stru
 		.cpu = keep & PROFILE_KEEP_CPUS && s->event->attr.sample_type & PERF_SAMPLE_CPU
 			       ? profile_cpu(s->cpu)
 			       : 0,
+		.labels = add_cgroup(p, s->cgroup),
 		.count = 1,
 		.period = s->period,
 	};
-	if (ret->comm == STRTAB_FAILED)
+	if (ret->comm == STRTAB_FAILED || ret->labels == STRTAB_FAILED)
 		return err_nomem(err);
 	if (ret->event >= p->events.n || !p->events.v[ret->event].name)
 		return profile_name_event(p, s->event, err);

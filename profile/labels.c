@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 void profile_label_add(struct text *set, const struct profile_label *l)
 {
@@ -52,4 +53,15 @@ bool profile_label(const struct profile *p, const struct profile_sample *s, size
 	ret->number = strtoll(value + 1, NULL, 10);
 	ret->unit = next(set, n, at);
 	return ret->unit != NULL;
+}
+
+bool profile_label_named(const struct profile *p, const struct profile_sample *s, const char *key,
+			 struct profile_label *ret)
+{
+	size_t at = 0;
+
+	while (profile_label(p, s, &at, ret))
+		if (!strcmp(ret->key, key))
+			return true;
+	return false;
 }

@@ -306,6 +306,10 @@ void profile_label_add(struct text *set, const struct profile_label *l);
 bool profile_label(const struct profile *p, const struct profile_sample *s, size_t *at,
 		   struct profile_label *ret);
 
+/* The label with this key. Returns whether the sample has it. */
+bool profile_label_named(const struct profile *p, const struct profile_sample *s, const char *key,
+			 struct profile_label *ret);
+
 /* Do the outermost frames of this stack come from another sample (FRAME_STITCHED)? */
 bool profile_is_stitched(const struct profile *p, uint32_t node);
 /* Are the event's periods in nanoseconds? */
@@ -449,8 +453,10 @@ struct tree_symbols {
 	VEC(uint32_t) first; /* by location, and one more: index of its first symbol */
 	VEC(uint32_t) ids;
 	VEC(uint32_t) roots; /* by sample: symbol of the first level */
+	/* By sample: symbol of a level above `roots`, or TREE_NO_ROOT; empty: there is none. */
+	VEC(uint32_t) owners;
 	VEC(uint32_t)
-	tops; /* by event: symbol of the level above `roots`; empty: there is no such level */
+	tops; /* by event: symbol of the level above those; empty: there is no such level */
 	VEC(uint8_t) omit; /* by sample: whether it is left out; empty: none is */
 };
 
@@ -513,6 +519,8 @@ int order_by_key(uint32_t *ids, size_t n, const uint32_t *key, size_t n_keys, st
 struct stack_style {
 	bool with_cpu;		 /* pprof: a label, where the profile keeps it */
 	bool with_pid, with_tid; /* root is comm-PID or comm-PID/TID, if the profile has these */
+	/* A level above the root: the value of the label of this name; NULL: there is none. */
+	const char *by;
 	bool mark_kernel, mark_jit, mark_inline; /* _[k] _[j] _[i] */
 	bool mark_stitched;			 /* _[s] */
 	bool addrs;	/* [module <file offset or address>] for unknown symbols */

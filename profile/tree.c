@@ -85,6 +85,8 @@ int tree_fill(struct tree *t, const struct profile *p, const bool *has_event,
 			continue;
 		if (symbols->tops.n)
 			at = child(t, 0, symbols->tops.v[s->event]);
+		if (at != HASH_NONE && symbols->owners.n && symbols->owners.v[i] != TREE_NO_ROOT)
+			at = child(t, at, symbols->owners.v[i]);
 		if (at != HASH_NONE && symbols->roots.v[i] != TREE_NO_ROOT)
 			at = child(t, at, symbols->roots.v[i]);
 		if (at != HASH_NONE)
@@ -209,6 +211,7 @@ void tree_symbols_done(struct tree_symbols *s)
 	vec_done(&s->first);
 	vec_done(&s->ids);
 	vec_done(&s->roots);
+	vec_done(&s->owners);
 	vec_done(&s->tops);
 	vec_done(&s->omit);
 }

@@ -39,6 +39,13 @@ static void place_in_exec(struct perf_file *f, struct perf_sample *s)
 	s->space = former ? former : s->space;
 }
 
+static inline int place_in_cgroup(struct perf_file *f, struct perf_sample *s)
+{
+	if (s->extra->cgroup)
+		s->cgroup = file_cgroup(f, s->extra->cgroup);
+	return s->extra->cgroup && !s->cgroup ? -ERR_NOMEM : 0;
+}
+
 /* Sets the members of a sample that come from the process model. */
 static int sample_place(struct perf_file *f, struct perf_sample *s)
 {
@@ -49,6 +56,8 @@ static int sample_place(struct perf_file *f, struct perf_sample *s)
 	s->space = p->space;
 	s->kernel = p->kernel;
 	s->comm = p->comm;
+	if (place_in_cgroup(f, s))
+		return -ERR_NOMEM;
 	if (p->has_former)
 		place_in_exec(f, s);
 	/* In user mode it is not the idle task. */
@@ -190,6 +199,8 @@ static int deliver_held(struct perf_file *f, struct held *h, const uint64_t *ips
 		return rc;
 	if (chain_complete(s, &b->scratch, ips, n))
 		return err_nomem(&f->err);
+	if (place_in_cgroup(f, s))
+		return -ERR_NOMEM;
 	s->space = h->space;
 	s->kernel = h->kernel;
 	s->comm = h->comm;

@@ -100,7 +100,9 @@ struct perf_file {
 	 * of a sample is the difference to the counter's previous value. */
 	struct hash_table counters;
 	VEC(uint64_t) counter_values;
-	uint64_t seq; /* of the next sample */
+	struct hash_table cgroup_ids; /* id -> index of its path */
+	VEC(const char *) cgroups;    /* in the arena */
+	uint64_t seq;		      /* of the next sample */
 };
 
 /* The position of a record as one number, see deliver.c. */
@@ -122,6 +124,9 @@ void file_skip(struct perf_file *f, enum perf_skip why, uint32_t type);
 void file_lose(struct perf_file *f, uint64_t off, const char *where, uint64_t n, bool at_end);
 /* Adds the notes with totals, after the last record. */
 void file_note_totals(struct perf_file *f);
+
+/* record_apply.c: perf_sample.cgroup for an id; NULL when out of memory, with f->err. */
+const char *file_cgroup(struct perf_file *f, uint64_t id);
 
 /* directory.c: the file to open for a path that may be a directory. NULL when out of memory. */
 const char *directory_data_path(struct perf_file *f, const char *path);

@@ -85,6 +85,8 @@ void perf_file_close(struct perf_file *f)
 	block_store_done(&f->blocks);
 	hash_done(&f->counters);
 	vec_done(&f->counter_values);
+	hash_done(&f->cgroup_ids);
+	vec_done(&f->cgroups);
 	events_done(&f->events);
 	if (f->features)
 		features_done(f->features);
@@ -190,8 +192,8 @@ static void tracing_settle(struct perf_file *f)
 
 bool perf_file_trace_text(const struct perf_file *f, const struct perf_sample *s, struct text *out)
 {
-	return event_is_tracepoint(s->event->attr.type) && f->tracepoints &&
-	       s->extra->raw_size && tracepoints_print(f->tracepoints, s, &f->namer, out);
+	return event_is_tracepoint(s->event->attr.type) && f->tracepoints && s->extra->raw_size &&
+	       tracepoints_print(f->tracepoints, s, &f->namer, out);
 }
 
 void perf_file_name_functions(struct perf_file *f, perf_function_namer *namer, void *arg)

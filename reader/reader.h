@@ -243,6 +243,9 @@ struct perf_sample {
 	const struct address_space *kernel;
 	/* The command name of tid at time_ns; ":TID" if no record has it; valid until close. */
 	const char *comm;
+	/* The path of its cgroup ("cgroup-25" if no record names that), equal paths by the same
+	 * pointer; valid until close. NULL: not recorded. */
+	const char *cgroup;
 	const uint64_t *ips; /* call chain as recorded, leaf first, context markers included */
 	struct perf_regs user_regs;
 	const uint8_t *user_stack; /* copy of memory from the user stack pointer up */

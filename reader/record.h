@@ -80,6 +80,7 @@ int apply_comm(struct perf_file *f, struct record_view *v);
 int apply_fork(struct perf_file *f, struct record_view *v);
 int apply_exit(struct perf_file *f, struct record_view *v);
 int apply_ksymbol(struct perf_file *f, struct record_view *v);
+int apply_cgroup(struct perf_file *f, struct record_view *v);
 int apply_callchain_deferred(struct perf_file *f, struct record_view *v);
 int apply_lost(struct perf_file *f, struct record_view *v);
 int apply_lost_samples(struct perf_file *f, struct record_view *v);

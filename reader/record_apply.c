@@ -1,4 +1,5 @@
 /* record_apply.c - records of the kernel about processes, and about losses. */
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -162,6 +163,45 @@ int apply_ksymbol(struct perf_file *f, struct record_view *v)
 	flags = buf_u16(&v->b);
 	return machine_result(f, machine_ksymbol(f->machine, addr, len, buf_cstr(&v->b),
 						 flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER));
+}
+
+/* The path of a cgroup; `path` NULL: no record has named it so far. */
+static int add_cgroup(struct perf_file *f, uint64_t id, const char *path)
+{
+	char number[32];
+	const char *copy;
+
+	snprintf(number, sizeof number, "cgroup-%llu", (unsigned long long)id);
+	path = path ? path : number;
+	copy = arena_strndup(&f->arena, path, strlen(path));
+	if (!copy || hash_put(&f->cgroup_ids, id, (uint32_t)f->cgroups.n) ||
+	    vec_push(&f->cgroups, copy))
+		return err_nomem(&f->err);
+	return 0;
+}
+
+/* perf_event.h, PERF_RECORD_CGROUP: u64 id; char path[]. */
+int apply_cgroup(struct perf_file *f, struct record_view *v)
+{
+	uint64_t id = buf_u64(&v->b);
+	const char *path = buf_cstr(&v->b);
+	uint32_t known = hash_get(&f->cgroup_ids, id);
+
+	if (!path || (known != HASH_NONE && !strcmp(f->cgroups.v[known], path)))
+		return 0;
+	return add_cgroup(f, id, path);
+}
+
+const char *file_cgroup(struct perf_file *f, uint64_t id)
+{
+	uint32_t known = hash_get(&f->cgroup_ids, id);
+
+	if (known == HASH_NONE) {
+		if (add_cgroup(f, id, NULL))
+			return NULL;
+		known = (uint32_t)f->cgroups.n - 1;
+	}
+	return f->cgroups.v[known];
 }
 
 int apply_lost(struct perf_file *f, struct record_view *v)
