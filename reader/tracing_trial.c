@@ -84,7 +84,7 @@ int tracing_try(struct tracing_format *v, size_t n)
 	volatile size_t *done =
 		mmap(NULL, sizeof *done, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	size_t at = 0, again = n;
-	bool was_killed;
+	bool was_killed = false;
 	int rc = 0;
 
 	if (done == MAP_FAILED)
