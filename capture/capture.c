@@ -178,6 +178,7 @@ static int emit_synthesized(void *arg, const void *rec, size_t n)
 	struct recording *r = arg;
 
 	r->result->other_records++;
+	runtime_watch_record(r->drain.runtimes, rec, n);
 	return record_writer_append(r->drain.writer, rec, n) ? -ERR_NOMEM : 0;
 }
 
@@ -439,23 +440,30 @@ static void account_unwritten(struct recording *r, struct record_writer_totals *
 		t->data_bytes += sizeof rec;
 }
 
-/* The reserved room is for the sections as known at the start, without build ids. */
+/* The reserved room is for the sections as known at the start, without build ids and code. */
 static int write_features(struct recording *r, struct err *err)
 {
-	struct bytes ids = {0};
+	struct bytes ids = {0}, code = {0};
 	int rc;
 
+	if (r->drain.runtimes)
+		runtime_watch_finish(r->drain.runtimes, &code, r->result);
+	if (!code.failed) {
+		r->facts.runtime_code = code.vec.v;
+		r->facts.n_runtime_code = code.vec.n;
+	}
 	file_ids_section(&r->drain.file_ids, &ids);
 	if (!ids.failed) {
 		r->facts.build_ids = ids.vec.v;
 		r->facts.n_build_ids = ids.vec.n;
 	}
 	rc = perfdata_finish(&r->file, &r->facts, err);
-	if (rc && r->facts.n_build_ids) {
-		r->facts.n_build_ids = 0;
+	if (rc && (r->facts.n_build_ids || r->facts.n_runtime_code)) {
+		r->facts.n_build_ids = r->facts.n_runtime_code = 0;
 		rc = perfdata_finish(&r->file, &r->facts, err);
 	}
 	bytes_done(&ids);
+	bytes_done(&code);
 	return rc;
 }
 
@@ -528,6 +536,7 @@ static void release(struct recording *r)
 	bytes_done(&r->drain.held);
 	touch_done(&r->drain.touch);
 	alive_done(&r->drain.alive);
+	runtime_watch_free(r->drain.runtimes);
 	file_ids_done(&r->drain.file_ids);
 	bytes_done(&r->tracing);
 	for (size_t i = 0; i < r->facts.n_events; i++)
@@ -581,6 +590,8 @@ static int start(struct recording *r, struct err *err)
 		return rc;
 	}
 	rc = start_stream(r, err);
+	if (!rc && r->session.policy.call_graph == CALL_GRAPH_DWARF)
+		rc = runtime_watch_new(&r->drain.runtimes, err);
 	if (!rc) {
 		if (!r->session.command_pid)
 			session_enable(&r->session, RING_SIDEBAND, true);

@@ -89,6 +89,7 @@ static int take_sample(struct drain *d, const uint8_t *rec, size_t n)
 		sample_set_id(to, session_any_id(d->session, event));
 	record_writer_commit(d->writer, n);
 	count_sample(d, event, &facts);
+	runtime_watch_sample(d->runtimes, &facts);
 	if (d->touches && facts.sp)
 		touch_note_sample(&d->touch, (pid_t)facts.pid, (pid_t)facts.tid, facts.sp);
 	if (d->touches && facts.short_at)
@@ -121,6 +122,7 @@ static int take_other(struct drain *d, enum ring_kind kind, const uint8_t *rec, 
 		touch_note_record(&d->touch, rec, n, d->session->attrs[0].sample_stack_user);
 	if (d->session->command_pid)
 		alive_note_record(&d->alive, rec, n);
+	runtime_watch_record(d->runtimes, rec, n);
 	if (is_useless_map(rec, n))
 		return 0;
 	if (h.type == PERF_RECORD_LOST && kind == RING_SAMPLES)

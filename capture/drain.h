@@ -12,6 +12,7 @@
 #include "capture/file_ids.h"
 #include "capture/session.h"
 #include "capture/record_writer.h"
+#include "capture/runtime_watch.h"
 #include "capture/touch.h"
 
 struct drain {
@@ -30,6 +31,7 @@ struct drain {
 	bool touches; /* stack pages that are missing */
 	struct touch touch;
 	struct alive alive; /* of a command */
+	struct runtime_watch *runtimes; /* NULL: not watched */
 	struct file_ids file_ids;
 	bool holding; /* sideband records wait in `held` until the synthesized ones are written */
 	struct bytes held;

@@ -190,6 +190,12 @@ static void put_build_ids(const struct perfdata_facts *f, struct bytes *b)
 		bytes_put(b, f->build_ids, f->n_build_ids);
 }
 
+static void put_runtime_code(const struct perfdata_facts *f, struct bytes *b)
+{
+	if (f->n_runtime_code)
+		bytes_put(b, f->runtime_code, f->n_runtime_code);
+}
+
 /* Sorted by bit, as the section table must be. A row that writes nothing is left out. */
 static const struct feature_row {
 	enum perfdata_feature bit;
@@ -211,6 +217,7 @@ static const struct feature_row {
 	{FEATURE_CLOCKID, put_clockid},
 	{FEATURE_COMPRESSED, perfdata_compressed_feature},
 	{FEATURE_CLOCK_DATA, put_clock_data},
+	{FEATURE_RUNTIME_CODE, put_runtime_code},
 };
 
 #define N_ROWS (sizeof rows / sizeof *rows)

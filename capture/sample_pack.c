@@ -27,6 +27,18 @@ static uint64_t stack_pointer(const struct sample_fields *l, struct buf b)
 	return buf_u64(&b);
 }
 
+/* asm/perf_regs.h: PERF_REG_X86_BX, in which HotSpot has the method that it enters. */
+static uint64_t method_register(const struct sample_fields *l, struct buf b)
+{
+	const struct processor *here = processor_here();
+	const unsigned bit = 1;
+
+	if (!here || here->insn_set != INSN_SET_X86 || !(l->user_regs >> bit & 1))
+		return 0;
+	buf_skip(&b, 8 * (uint64_t)(l->user_regs & 1));
+	return buf_u64(&b);
+}
+
 /* perf_event.h, PERF_RECORD_SAMPLE: the fields in the order in which the kernel writes them, as far
  * as this program asks for them. Leaves the cursor at STACK_USER's size word. */
 static void skip_to_stack(const struct sample_fields *l, struct buf *b, struct sample_facts *f)
@@ -51,6 +63,7 @@ static void skip_to_stack(const struct sample_fields *l, struct buf *b, struct s
 			 buf_u32(b)); /* padded so that size word and data end at a multiple of 8 */
 	if (l->sample_type & PERF_SAMPLE_REGS_USER && buf_u64(b) != PERF_SAMPLE_REGS_ABI_NONE) {
 		f->sp = stack_pointer(l, *b);
+		f->bx = method_register(l, *b);
 		buf_skip(b, 8 * (uint64_t)__builtin_popcountll(l->user_regs));
 	}
 }
@@ -101,6 +114,8 @@ size_t sample_pack(const struct sample_fields *l, const uint8_t *rec, size_t n, 
 	if (!buf_ok(&b) || dyn > size || n + room - size > UINT16_MAX)
 		goto verbatim;
 	ret->has_user_stack = true;
+	ret->stack = stack;
+	ret->stack_bytes = dyn;
 	ret->stack_full = dyn == room;
 	if (ret->sp && dyn < size && (ret->sp + dyn) % page == 0) {
 		ret->short_at = ret->sp + dyn;

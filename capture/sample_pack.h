@@ -17,7 +17,10 @@ struct sample_facts {
 	uint64_t period;     /* how many events it stands for */
 	bool has_user_stack; /* registers and a dump, even an empty one */
 	uint32_t pid, tid;
-	uint64_t sp; /* the user's stack pointer; 0: not known */
+	uint64_t sp;	      /* the user's stack pointer; 0: not known */
+	uint64_t bx;	      /* x86: this register; else 0 */
+	const uint8_t *stack; /* the dump, in the record; NULL: none */
+	uint64_t stack_bytes; /* that were copied */
 	/* Address at which a dump ended early, if that is the start of a page; else 0. */
 	uint64_t short_at;
 	uint64_t short_bytes; /* how much more was asked for */

@@ -351,12 +351,27 @@ int jit_codes_open(struct jit_codes *j, const struct dso *dump, uint32_t pid,
  * has no jitdump. */
 struct jit_cursor {
 	struct jit_codes *codes; /* NULL: no process has a jitdump */
-	const struct dso *dso;
+	bool is_known;		 /* the next three are set */
+	const struct dso *dso;	 /* NULL: of the recording */
 	uint32_t pid;
 	const struct jitdump *dump;
 };
 int jit_cursor_seek(struct jit_cursor *c, const struct perf_sample *s, const struct jitdump **ret,
 		    struct err *err);
+/* True if the process of the sample has one, or the recording holds code of it. */
+bool jit_codes_describe(const struct jit_codes *j, const struct perf_sample *s);
+/* Takes the section RUNTIME_CODE_FEATURE of the recording, whose bytes must stay: u32 magic, u32
+ * version; then for each process u32 pid, u32 flags (0), u64 bytes unpacked, u64 bytes packed, and
+ * these: a jitdump in a zstd frame, which is unpacked when it is first needed. Call it before other
+ * threads use *j. Returns 0, -ERR_NOMEM, or -ERR_DAMAGED or -ERR_UNSUPPORTED with *err: then what
+ * comes before is used. */
+enum { RUNTIME_CODE_FEATURE = 208 }; /* bit of the recording's header */
+enum { RUNTIME_CODE_MAGIC = 0x43525355 /* "USRC" */, RUNTIME_CODE_VERSION = 1 };
+int jit_codes_give(struct jit_codes *j, const uint8_t *data, size_t n, struct err *err);
+/* What the recording holds of the process; *ret is NULL if there is none. Returns 0 or -ERR_NOMEM.
+ */
+int jit_codes_recorded(struct jit_codes *j, uint32_t pid, const struct jitdump **ret,
+		       struct err *err);
 /* True if the file was not read because another user owns it. */
 bool jit_codes_distrusts(struct jit_codes *j, const struct dso *dump);
 /* The i-th file that ends inside of a record, and the offset where: code emitted later is not in
@@ -375,6 +390,34 @@ uint32_t jitdump_version(const struct jitdump *d, uint64_t time_ns);
 /* The time of a sample for these functions; 0 if the recording uses another clock. */
 uint64_t jit_sample_time(const struct perf_sample *s);
 
+/* Records of our own in a jitdump (all numbers little-endian, records as the specification has
+ * them); readers that do not know them skip them. runtimes/code_log.c writes them.
+ *
+ * JIT_RECORD_FRAME, about the code of the next load record: u64 its address, u32 enum
+ * jit_frame_kind, u32 bytes from the stack pointer to the caller's (0: not known), u32 offset in
+ * the code from which on this holds, u32 number of methods, of scopes, of pcs, u64 method (0:
+ * none); the scopes: u32 1 + the scope it is inlined into (0: none), u32 method, u32 line (0: not
+ * known); the pcs, rising: u32 offset of the last byte, u32 scope; the methods: name and file,
+ * ending in NUL.
+ *
+ * JIT_RECORD_BYTES: u64 address, and the bytes of memory there, of which no more is known. */
+enum { JIT_RECORD_FRAME = 0x5501, JIT_RECORD_BYTES = 0x5502 };
+enum jit_frame_kind {
+	JIT_FRAME_NONE,
+	JIT_FRAME_COMPILED, /* a method of HotSpot */
+	JIT_FRAME_STUB,	    /* other code of HotSpot */
+	/* HotSpot's interpreter: the frame is at the frame pointer, and says which method runs; in
+	 * an entry it is being made. */
+	JIT_FRAME_INTERPRETER,
+	JIT_FRAME_INTERPRETER_ENTRY,
+	JIT_FRAME_ADAPTER, /* between the interpreter and compiled code; the caller's record stays
+			    */
+	/* A stub with a frame record, at the return address from what it called. */
+	JIT_FRAME_RECORD,
+	JIT_FRAME_BYTECODE, /* no code: what an interpreter frame points to */
+	JIT_FRAME_KINDS
+};
+
 /* What a JIT compiler wrote about one function. Pointers are valid as long as the jitdump. */
 struct jit_unwind_info {
 	uint64_t start, end;	 /* runtime addresses of the function */
@@ -382,6 +425,9 @@ struct jit_unwind_info {
 	size_t size;		 /* size of eh_frame; 0: none */
 	bool swap;		 /* not in host byte order */
 	const uint8_t *code;	 /* the function's own bytes; NULL: not known */
+	/* JIT_RECORD_FRAME; kind JIT_FRAME_NONE: there is none. */
+	uint8_t frame_kind;
+	uint32_t frame_bytes, complete_bytes;
 };
 /* Finds this for the function at ip at time_ns, or for the next one that was placed there; time_ns
  * 0: for the last one. Returns false if there is none. */
@@ -405,6 +451,17 @@ uint64_t jitdump_made_ns(const struct jitdump *d, const struct func *f);
  * long as the jitdump. */
 bool jitdump_line(const struct jitdump *d, const struct func *f, uint64_t ip, const char **file,
 		  uint32_t *line);
+/* What the code at ip was inlined into: the innermost method first, the compiled one last. Returns
+ * the number of levels; 0: not known. Strings are valid as long as the jitdump. */
+struct jit_level {
+	const char *name, *file; /* file "": not known */
+	uint32_t line;
+};
+size_t jitdump_chain(const struct jitdump *d, const struct func *f, uint64_t ip,
+		     struct jit_level *chain, size_t max);
+/* The bytecode of a method that interpreter frames name by this address. Returns false if it is not
+ * known. */
+bool jitdump_bytecode(const struct jitdump *d, uint64_t method, uint64_t *start, uint64_t *end);
 /* The number of line entries of all functions together. */
 size_t jitdump_line_count(const struct jitdump *d);
 

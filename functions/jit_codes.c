@@ -30,6 +30,7 @@ struct jit_codes {
 	VEC(struct jit_cut) cuts;
 	struct hash_table by_dso; /* dso id -> index in dumps */
 	struct hash_table users;  /* set of pid << 32 | dso id */
+	struct jit_recorded recorded;
 };
 
 int jit_codes_new(struct jit_codes **ret, const char *symfs, bool trusts_all, struct err *err)
@@ -69,6 +70,7 @@ void jit_codes_free(struct jit_codes *j)
 	hash_done(&j->by_dso);
 	vec_done(&j->cuts);
 	hash_done(&j->users);
+	jit_recorded_done(&j->recorded);
 	pthread_mutex_destroy(&j->lock);
 	free(j->symfs);
 	free(j);
@@ -208,17 +210,48 @@ bool jit_codes_used_by(struct jit_codes *j, const struct dso *dump, uint32_t pid
 	return used;
 }
 
+int jit_codes_give(struct jit_codes *j, const uint8_t *data, size_t n, struct err *err)
+{
+	return jit_recorded_open(&j->recorded, data, n, err);
+}
+
+int jit_codes_recorded(struct jit_codes *j, uint32_t pid, const struct jitdump **ret,
+		       struct err *err)
+{
+	int rc;
+
+	pthread_mutex_lock(&j->lock);
+	rc = jit_recorded_get(&j->recorded, pid, ret, err);
+	pthread_mutex_unlock(&j->lock);
+	return rc;
+}
+
+static bool is_recorded(const struct jit_codes *j, uint32_t pid)
+{
+	return j->recorded.dumps.n && hash_get(&j->recorded.by_pid, pid) != HASH_NONE;
+}
+
+bool jit_codes_describe(const struct jit_codes *j, const struct perf_sample *s)
+{
+	return address_space_jitdump(s->space) || is_recorded(j, s->pid);
+}
+
+/* What the process itself has written is more exact than what was seen of it. */
 int jit_cursor_seek(struct jit_cursor *c, const struct perf_sample *s, const struct jitdump **ret,
 		    struct err *err)
 {
 	const struct dso *dso = c->codes ? address_space_jitdump(s->space) : NULL;
+	int rc;
 
 	*ret = NULL;
-	if (!dso)
+	if (!dso && (!c->codes || !is_recorded(c->codes, s->pid)))
 		return 0;
-	if (dso != c->dso || s->pid != c->pid) {
-		if (jit_codes_open(c->codes, dso, s->pid, &c->dump, err))
+	if (!c->is_known || dso != c->dso || s->pid != c->pid) {
+		rc = dso ? jit_codes_open(c->codes, dso, s->pid, &c->dump, err)
+			 : jit_codes_recorded(c->codes, s->pid, &c->dump, err);
+		if (rc)
 			return -ERR_NOMEM;
+		c->is_known = true;
 		c->dso = dso;
 		c->pid = s->pid;
 	}

@@ -44,6 +44,7 @@ struct record {
 
 struct stream {
 	int fd;
+	const uint8_t *data; /* the whole file in memory; NULL: it is read from fd */
 	bool swap;
 	uint64_t line_bias; /* to subtract from the addresses of lines */
 	uint64_t size;
@@ -62,6 +63,8 @@ static struct buf at(struct stream *s, uint64_t off, size_t n)
 
 	if (off > s->size || n > s->size - off)
 		return none;
+	if (s->data)
+		return buf_make(s->data + off, n, off, s->swap);
 	if (off < s->window_off || off + n > s->window_off + s->window_n) {
 		if (n > s->window_cap) {
 			uint8_t *bigger = realloc(s->window, n);
@@ -111,6 +114,8 @@ struct pending {
 	uint32_t first_line, n_lines;
 	uint32_t eh_frame_bytes;
 	const uint8_t *eh_frame;
+	uint64_t frame_addr, method;
+	uint32_t frame;
 };
 
 static int read_load(struct jitdump *j, struct stream *s, const struct record *r, struct pending *p)
@@ -137,18 +142,23 @@ static int read_load(struct jitdump *j, struct stream *s, const struct record *r
 		f.name = strtab_get(&j->strings, id);
 		code_at = LOAD_HEADER + strlen(name) + 1;
 		has_lines = p->n_lines && p->code_addr == f.start && p->last_addr <= f.end;
-		if (add_code(
-			    j, s, &f,
-			    &(struct jit_code){.time_ns = r->time_ns,
-					       .first_line = p->first_line,
-					       .n_lines = has_lines ? p->n_lines : 0,
-					       .eh_frame_bytes = p->eh_frame_bytes,
-					       .eh_frame = p->eh_frame,
-					       .code_off = r->off + code_at,
-					       .code_bytes = size <= r->size - code_at ? size : 0}))
+		if (add_code(j, s, &f,
+			     &(struct jit_code){.time_ns = r->time_ns,
+						.first_line = p->first_line,
+						.n_lines = has_lines ? p->n_lines : 0,
+						.eh_frame_bytes = p->eh_frame_bytes,
+						.eh_frame = p->eh_frame,
+						.code_off = r->off + code_at,
+						.code_bytes = size <= r->size - code_at ? size : 0,
+						.frame = p->frame_addr == f.start ? p->frame : 0}))
+			return -1;
+		if (p->frame && p->method && p->frame_addr == f.start &&
+		    (vec_push(&j->bytecodes, (struct jit_range){f.start, f.end}) ||
+		     hash_put(&j->by_method, p->method, (uint32_t)j->bytecodes.n - 1)))
 			return -1;
 	}
 	p->n_lines = 0;
+	p->frame = 0;
 	p->eh_frame_bytes = 0;
 	return 0;
 }
@@ -275,6 +285,9 @@ static int read_records(struct jitdump *j, struct stream *s, uint64_t off)
 			rc = read_lines(j, s, &r, &pending);
 		else if (r.id == CODE_UNWINDING_INFO)
 			rc = read_unwinding(j, s, &r, &pending);
+		else if (r.id == JIT_RECORD_FRAME)
+			rc = jit_frame_read(j, at(s, r.off, (size_t)r.size), &pending.frame_addr,
+					    &pending.method, &pending.frame);
 		if (pending.n_lines && r.id == CODE_DEBUG_INFO)
 			qsort(j->lines.v + pending.first_line, pending.n_lines, sizeof *j->lines.v,
 			      by_addr);
@@ -358,32 +371,48 @@ static void map_file(struct jitdump *j, int fd, uint64_t size)
 	j->file_bytes = (size_t)size;
 }
 
+static int read_stream(struct jitdump *j, struct stream *s, const char *name, struct err *err)
+{
+	uint64_t off;
+	int rc;
+
+	j->tab.latest_wins = true;
+	off = read_header(j, s);
+	if (!off)
+		return err_set(err, ERR_FORMAT, name, "not a jitdump");
+	rc = read_records(j, s, off) || functab_finish(&j->tab) || find_contested(j);
+	hash_done(&s->latest);
+	return rc ? err_nomem(err) : 0;
+}
+
 int jitdump_read_fd(struct jitdump *j, int fd, const char *path, struct err *err)
 {
 	struct stream s = {.fd = fd, .window_cap = 256 << 10};
 	struct stat st;
-	uint64_t off;
 	int rc;
 
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return err_set(err, ERR_UNSUPPORTED, path, "not a regular file");
 	s.size = (uint64_t)st.st_size;
 	s.window = malloc(s.window_cap);
-	j->tab.latest_wins = true;
-	off = s.window ? read_header(j, &s) : 0;
 	if (!s.window)
-		rc = err_nomem(err);
-	else if (!off)
-		rc = err_set(err, ERR_FORMAT, path, "not a jitdump");
-	else
-		rc = read_records(j, &s, off) || functab_finish(&j->tab) || find_contested(j)
-			     ? err_nomem(err)
-			     : 0;
+		return err_nomem(err);
+	rc = read_stream(j, &s, path, err);
 	if (!rc)
 		map_file(j, s.fd, s.size);
 	free(s.window);
-	hash_done(&s.latest);
 	return rc;
+}
+
+int jitdump_read_memory(struct jitdump *j, uint8_t *data, size_t n, const char *name,
+			struct err *err)
+{
+	struct stream s = {.fd = -1, .data = data, .size = n};
+
+	j->file = data;
+	j->file_bytes = n;
+	j->file_is_malloced = true;
+	return read_stream(j, &s, name, err);
 }
 
 void jitdump_done(struct jitdump *j)
@@ -392,9 +421,16 @@ void jitdump_done(struct jitdump *j)
 	vec_done(&j->codes);
 	vec_done(&j->lines);
 	vec_done(&j->contested);
+	vec_done(&j->frames);
+	vec_done(&j->scopes);
+	vec_done(&j->pcs);
+	vec_done(&j->bytecodes);
+	hash_done(&j->by_method);
 	strtab_done(&j->strings);
 	arena_done(&j->eh_frames);
-	if (j->file)
+	if (j->file_is_malloced)
+		free((void *)(uintptr_t)j->file);
+	else if (j->file)
 		munmap((void *)(uintptr_t)j->file, j->file_bytes);
 	*j = (struct jitdump){0};
 }
@@ -464,13 +500,23 @@ bool jitdump_unwind_info(const struct jitdump *j, uint64_t ip, uint64_t time_ns,
 
 	if (!c)
 		return false;
-	*ret = (struct jit_unwind_info){f->start,	   f->end,  c->eh_frame,
-					c->eh_frame_bytes, j->swap, NULL};
+	*ret = (struct jit_unwind_info){
+		.start = f->start,
+		.end = f->end,
+		.eh_frame = c->eh_frame,
+		.size = c->eh_frame_bytes,
+		.swap = j->swap,
+	};
 	/* Only if the size is unchanged: a move record may give another one, but results for code
 	 * are cached by the address of its bytes. */
 	if (j->file && f->end - f->start == c->code_bytes)
 		ret->code = j->file + c->code_off;
-	return ret->code || ret->size;
+	if (c->frame) {
+		ret->frame_kind = (uint8_t)j->frames.v[c->frame - 1].kind;
+		ret->frame_bytes = j->frames.v[c->frame - 1].frame_bytes;
+		ret->complete_bytes = j->frames.v[c->frame - 1].complete_bytes;
+	}
+	return ret->code || ret->size || ret->frame_kind;
 }
 
 uint64_t jitdump_made_ns(const struct jitdump *j, const struct func *f)
@@ -480,7 +526,7 @@ uint64_t jitdump_made_ns(const struct jitdump *j, const struct func *f)
 
 size_t jitdump_line_count(const struct jitdump *j)
 {
-	return j->lines.n;
+	return j->lines.n + j->pcs.n;
 }
 
 bool jitdump_line(const struct jitdump *j, const struct func *f, uint64_t ip, const char **file,

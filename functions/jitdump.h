@@ -6,7 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/strtab.h"
 #include "base/vec.h"
 #include "functions/functions.h"
@@ -21,6 +24,25 @@ struct jit_code {
 	const uint8_t *eh_frame;
 	uint64_t code_off, code_bytes; /* its bytes in the file; code_bytes is 0 if they are not in
 					* it */
+	uint32_t frame;		       /* 1 + index in frames; 0: nothing is known */
+};
+
+struct jit_range {
+	uint64_t start, end;
+};
+
+/* JIT_RECORD_FRAME (functions.h). */
+struct jit_frame {
+	uint32_t kind, frame_bytes, complete_bytes;
+	uint32_t first_scope, n_scopes, first_pc, n_pcs;
+};
+struct jit_scope {
+	uint32_t up; /* 1 + index, among those of the frame, smaller than its own; 0: none */
+	uint32_t name, file; /* ids in strings */
+	uint32_t line;
+};
+struct jit_pc {
+	uint32_t end, scope; /* offset of its last byte; index among those of the frame */
 };
 
 /* The line of the code from addr on. Sorted by addr within each function. */
@@ -30,8 +52,13 @@ struct jitdump_line {
 	uint32_t line;
 };
 
-struct jit_range {
-	uint64_t start, end;
+/* Of one process. */
+struct jit_recorded_dump {
+	uint32_t pid;
+	const uint8_t *packed; /* zstd */
+	size_t n_packed, n;    /* bytes, before and after unpacking */
+	bool is_open;
+	struct jitdump *dump; /* NULL: not unpacked yet, or damaged */
 };
 
 /* Zero-initialize. */
@@ -40,9 +67,15 @@ struct jitdump {
 	VEC(struct jit_code) codes;
 	VEC(struct jitdump_line) lines;
 	VEC(struct jit_range) contested; /* rising; ranges where code was placed over other code */
+	VEC(struct jit_frame) frames;
+	VEC(struct jit_scope) scopes;
+	VEC(struct jit_pc) pcs;
+	VEC(struct jit_range) bytecodes;
+	struct hash_table by_method; /* method -> index in bytecodes */
 	struct strtab strings;
 	struct arena eh_frames;
 	const uint8_t *file; /* the whole file, for the code bytes; NULL: could not be mapped */
+	bool file_is_malloced;
 	size_t file_bytes;
 	bool swap;	  /* the file is not in host byte order */
 	uint64_t cut_off; /* start of an incomplete last record; 0: none */
@@ -52,6 +85,27 @@ struct jitdump {
 /* Reads the complete records of an open file, which the caller closes. Returns 0, -ERR_NOMEM,
  * -ERR_FORMAT, or -ERR_UNSUPPORTED if it is no regular file. */
 int jitdump_read_fd(struct jitdump *j, int fd, const char *path, struct err *err);
+/* The same for a jitdump in memory, which it takes: freed by jitdump_done(), also on failure. */
+int jitdump_read_memory(struct jitdump *j, uint8_t *data, size_t n, const char *name,
+			struct err *err);
 void jitdump_done(struct jitdump *j);
+
+/* jit_frames.c: reads a JIT_RECORD_FRAME. *ret: 1 + index of what it says; 0: damaged, or about
+ * other code than at *addr. Returns 0, or -1 when out of memory. */
+int jit_frame_read(struct jitdump *j, struct buf b, uint64_t *addr, uint64_t *method,
+		   uint32_t *ret);
+
+/* jit_recorded.c: the jitdumps that a recording holds. */
+struct jit_recorded {
+	VEC(struct jit_recorded_dump) dumps;
+	struct hash_table by_pid; /* -> index in dumps */
+};
+/* Reads the section, whose bytes must stay. Returns 0, -ERR_NOMEM, or -ERR_DAMAGED: what comes
+ * before the damage is used. */
+int jit_recorded_open(struct jit_recorded *r, const uint8_t *data, size_t n, struct err *err);
+/* The process's; NULL: none, or it cannot be read. Unpacked when it is first needed. */
+int jit_recorded_get(struct jit_recorded *r, uint32_t pid, const struct jitdump **ret,
+		     struct err *err);
+void jit_recorded_done(struct jit_recorded *r);
 
 #endif

@@ -67,6 +67,24 @@ static int open_bundle(struct loaded *p, struct err *err)
 	return 0;
 }
 
+/* The code of runtimes that the recording holds. Damage is noted: the rest has names all the same.
+ */
+static int give_runtime_code(struct loaded *p, struct err *err)
+{
+	size_t n;
+	const uint8_t *data = perf_file_info(p->file)->is_pipe
+				      ? NULL
+				      : perf_file_feature(p->file, RUNTIME_CODE_FEATURE, &n);
+	struct err bad;
+	int rc = data ? jit_codes_give(p->jit, data, n, &bad) : 0;
+
+	if (rc == -ERR_NOMEM)
+		return err_nomem(err);
+	if (rc)
+		loaded_note(p, "%s %s: code of runtimes may have no names", bad.source, bad.what);
+	return 0;
+}
+
 int pipeline_load(struct loaded *p, const struct load_options *opt, struct err *err)
 {
 	double start = clock_seconds();
@@ -93,8 +111,10 @@ int pipeline_load(struct loaded *p, const struct load_options *opt, struct err *
 	}
 	if (!rc)
 		rc = jit_codes_new(&p->jit, mo.symfs, opt->symbolizer.foreign_jit_maps, err);
-	if (!rc)
+	if (!rc) {
 		jit_codes_use_bundle(p->jit, p->bundle);
+		rc = give_runtime_code(p, err);
+	}
 	if (!rc && opt->keep & PROFILE_KEEP_TRACE && may_have_tracepoints(p->file)) {
 		p->trace_names = trace_names_new(p, opt);
 		rc = p->trace_names ? 0 : err_nomem(err);

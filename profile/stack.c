@@ -177,7 +177,7 @@ static void remember(struct profile *p, const struct perf_sample *const *samples
 		struct stack_digest own;
 
 		at[i] = (struct stack_memo_at){0};
-		if (x->jit.codes && address_space_jitdump(samples[i]->space))
+		if (x->jit.codes && jit_codes_describe(x->jit.codes, samples[i]))
 			continue; /* code may have changed */
 		if (!d || !stack_digest_fits(d, &traces[i])) {
 			own = stack_digest(&x->memo, &traces[i]);

@@ -121,6 +121,8 @@ enum perfdata_feature {
 	FEATURE_SIMPLEPERF_FILE2 = 132,
 	FEATURE_SIMPLEPERF_ETM_BRANCH_LIST = 133,
 	FEATURE_SIMPLEPERF_INIT_MAP = 134,
+	/* Of capture; perf ignores them. 200-207: what a recording carries of its machine. */
+	FEATURE_RUNTIME_CODE = 208, /* functions.h, jit_codes_give() */
 	FEATURE_N = 256,
 };
 

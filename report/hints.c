@@ -135,7 +135,8 @@ static const char *root_help(enum unwind_stop why)
 	static const char *const help[UNWIND_STOP_N] = {
 		[UNWIND_STOP_NO_CFI] =
 			"code that was compiled at run time needs frame pointers (Java: "
-			"-XX:+PreserveFramePointer), other code its unwind tables "
+			"-XX:+PreserveFramePointer, or record with capture), other code its "
+			"unwind tables "
 			"(not built with -fno-asynchronous-unwind-tables)",
 		[UNWIND_STOP_NO_BINARY] =
 			"resolve where it was recorded, or give the files by --symfs DIR",

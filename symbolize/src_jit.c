@@ -14,7 +14,12 @@
 #include "symbolize/read_file.h"
 #include "symbolize/symbol_source.h"
 
-enum { PERFMAP_MAX_BYTES = 512 << 20, STATUS_MAX_BYTES = 64 << 10, DUMPS_MAX = 64 };
+enum {
+	PERFMAP_MAX_BYTES = 512 << 20,
+	STATUS_MAX_BYTES = 64 << 10,
+	DUMPS_MAX = 64,
+	LEVELS_MAX = 256
+};
 
 struct jit_state {
 	VEC(const struct jitdump *) dumps;
@@ -144,6 +149,22 @@ static bool is_dump_of(const struct symbol_source *s, const struct dso *dump)
 						 jit_codes_used_by(s->env->jit, dump, s->dso->pid));
 }
 
+/* What the recording itself holds of the process's code. */
+static int open_recorded(struct symbol_source *s, struct jit_state *j, struct err *err)
+{
+	const struct jitdump *d;
+
+	if (!s->env->jit)
+		return 0;
+	if (jit_codes_recorded(s->env->jit, s->dso->pid, &d, err))
+		return -ERR_NOMEM;
+	if (!d)
+		return 0;
+	if (vec_push(&j->dumps, d))
+		return err_nomem(err);
+	return source_says(s, err, "code in the recording");
+}
+
 /* A JIT compiler maps its jitdump so that recorders see it: the recording has its path. */
 static int open_dumps(struct symbol_source *s, struct jit_state *j, struct err *err)
 {
@@ -204,7 +225,7 @@ static int jit_symbols(struct symbol_source *s, struct lookups *l, struct err *e
 		s->state = j = calloc(1, sizeof *j);
 		if (!j)
 			return err_nomem(err);
-		if (open_dumps(s, j, err) || open_map(s, j, err))
+		if (open_dumps(s, j, err) || open_recorded(s, j, err) || open_map(s, j, err))
 			return -ERR_NOMEM;
 		if (s->used)
 			s->miss = SYM_MISS_FOUND;
@@ -246,11 +267,17 @@ static int jit_lines(struct symbol_source *s, struct lookups *l, unsigned n_thre
 	for (i = 0; i < l->n; i++) {
 		const struct jitdump *d;
 		const struct func *f = find_in_dumps(j, &l->v[i], &d);
-		struct dwarf_frame frame = {0};
+		struct jit_level levels[LEVELS_MAX];
+		struct dwarf_frame frames[LEVELS_MAX] = {{0}};
+		size_t n = f ? jitdump_chain(d, f, l->v[i].ip, levels, LEVELS_MAX) : 0, k;
 
-		if (!f || !jitdump_line(d, f, l->v[i].ip, &frame.file, &frame.line))
-			continue;
-		if (lookups_add_chain(l, i, &frame, 1))
+		for (k = 0; k < n; k++)
+			frames[k] = (struct dwarf_frame){.linkage_name = levels[k].name,
+							 .file = levels[k].file,
+							 .line = levels[k].line};
+		if (f && !n && jitdump_line(d, f, l->v[i].ip, &frames[0].file, &frames[0].line))
+			n = 1;
+		if (n && lookups_add_chain(l, i, frames, n))
 			return err_nomem(err);
 	}
 	return 0;

@@ -76,6 +76,8 @@ enum return_check return_check_jit(struct walk *w, uint64_t ra)
 	n = ra - info.start < CALL_BYTES_MAX ? ra - info.start : CALL_BYTES_MAX;
 	if (w->arch->ends_in_call(info.code + (ra - info.start), n))
 		return RETURN_CALL;
+	if (hotspot_returns_without_call(&info, ra))
+		return RETURN_MAP;
 	return frame_at(w, &info, ra) ? RETURN_NONE : RETURN_MAP;
 }
 
@@ -122,6 +124,18 @@ bool jit_goes_by_fp(struct walk *w, uint64_t ip)
 		return rule.kind == RULE_FP;
 	f = frame_at(w, &info, ip);
 	return !f || f->fp_holds == CODE_FP_FRAME;
+}
+
+enum unwind_stop jit_rows_step(struct walk *w, struct cursor *c, const struct jit_unwind_info *info)
+{
+	const struct code_frame *f = frame_at(w, info, c->ip - c->is_return_address);
+	struct cursor caller;
+
+	if (!f || code_caller(w, c, f, &caller) != WALK_ON ||
+	    return_check_jit(w, caller.ip) == RETURN_NONE)
+		return UNWIND_STOP_NO_CFI;
+	*c = caller;
+	return WALK_ON;
 }
 
 enum unwind_stop jit_code_step(struct walk *w, struct cursor *c, bool *has_fp)

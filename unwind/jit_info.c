@@ -113,6 +113,14 @@ static bool is_described(struct walk *w, uint64_t ip)
 	return a->is_described;
 }
 
+bool jit_bytecode_find(struct walk *w, uint64_t method, uint64_t *start, uint64_t *end)
+{
+	const struct jitdump *dump;
+
+	return w->is_described && !jit_cursor_seek(&w->worker->jitdumps, w->s, &dump, NULL) &&
+	       dump && jitdump_bytecode(dump, method, start, end);
+}
+
 bool jit_info_find(struct walk *w, uint64_t ip, struct jit_unwind_info *ret)
 {
 	if (!w->is_described || !is_described(w, ip))
@@ -127,7 +135,11 @@ enum unwind_stop jit_step(struct walk *w, struct cursor *c)
 	struct jit_unwind_info info;
 	struct rule rule;
 
-	if (!jit_info_find(w, ip, &info) || !jit_rule(&info, w->arch, ip, &rule))
+	if (!jit_info_find(w, ip, &info))
+		return UNWIND_STOP_NO_CFI;
+	if (info.frame_kind != JIT_FRAME_NONE)
+		return hotspot_step(w, c, &info);
+	if (!jit_rule(&info, w->arch, ip, &rule))
 		return UNWIND_STOP_NO_CFI;
 	if (rule.kind == RULE_END)
 		return UNWIND_STOP_END;

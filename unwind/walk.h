@@ -249,6 +249,17 @@ bool jit_info_find(struct walk *w, uint64_t ip, struct jit_unwind_info *ret);
  * the caller in *c (except is_return_address), WALK_NEEDS_ALL, or why the stack ends;
  * UNWIND_STOP_NO_CFI: there is no description. */
 enum unwind_stop jit_step(struct walk *w, struct cursor *c);
+/* jit_info.c: the bytecode of the method at this address, in the memory of HotSpot; false: not
+ * known. */
+bool jit_bytecode_find(struct walk *w, uint64_t method, uint64_t *start, uint64_t *end);
+/* hotspot_step.c: jit_step() for code of HotSpot, of which *info says what its frame is. */
+enum unwind_stop hotspot_step(struct walk *w, struct cursor *c, const struct jit_unwind_info *info);
+/* hotspot_step.c: true where HotSpot's own code returns to though no call is before it: it pushes
+ * addresses in the interpreter, and replaces return addresses into frames that it will rebuild. */
+bool hotspot_returns_without_call(const struct jit_unwind_info *info, uint64_t ra);
+/* jit_code.c: the step of jit_code_step() for code of which all is known. */
+enum unwind_stop jit_rows_step(struct walk *w, struct cursor *c,
+			       const struct jit_unwind_info *info);
 /* The complete rule; NULL: no description, or it says that this is the outermost frame. `bias` as
  * in walk_full_rule(). */
 const struct full_rule *jit_full_rule(struct walk *w, uint64_t ip, struct arena *arena,

@@ -19,4 +19,24 @@ jitdump() {
 	P
 }
 
+# The section of a recording: one process, packed; and what is packed, alone.
+runtime_code() {
+	python3 - <<-'P'
+		import struct, subprocess
+		def record(kind, t, body):
+		    return struct.pack("<IIQ", kind, 16 + len(body), t) + body
+		head = struct.pack("<IIIIIIQQ", 0x4a695444, 1, 40, 62, 0, 7, 1, 0)
+		frame = struct.pack("<QIIIIIIQ", 0x1000, 1, 32, 4, 2, 2, 2, 0) + \
+		    struct.pack("<IIIIII", 0, 0, 10, 1, 1, 20) + struct.pack("<IIII", 3, 0, 7, 1) + b"LA;f()V\0A.java\0LA;g()V\0\0"
+		load = struct.pack("<IIQQQQ", 7, 7, 0x1000, 0x1000, 8, 1) + b"LA;f()V\0" + b"\x90" * 8
+		code = struct.pack("<QIIIIIIQ", 0x2000, 7, 0, 0, 0, 0, 0, 64)
+		bytecode = struct.pack("<IIQQQQ", 7, 7, 0x2000, 0x2000, 8, 2) + b"LA;g()V\0"
+		dump = head + record(0x5501, 2, frame) + record(0, 2, load) + record(0x5501, 3, code) + record(0, 3, bytecode) + \
+		    record(0x5502, 4, struct.pack("<Q", 0x3000) + b"\xc3" * 16)
+		packed = subprocess.run(["zstd", "-c"], input=dump, stdout=subprocess.PIPE, check=True).stdout
+		open("dump", "wb").write(dump)
+		open("section", "wb").write(struct.pack("<IIIIQQ", 0x43525355, 1, 7, 0, len(dump), len(packed)) + packed)
+	P
+}
+
 $1

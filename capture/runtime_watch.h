@@ -1,0 +1,31 @@
+/* runtime_watch.h - private: reads the code of managed runtimes while they are recorded.
+ *
+ * The sideband says which processes have code without a file, or libjvm.so; samples say which of
+ * them run, and what lies on their stacks. A thread of its own reads their memory (runtimes/): when
+ * a process is first sampled, then again and again while it is, and at the end. So that reading
+ * costs less than a hundredth of a processor, the time between is at least a hundred times what it
+ * took. */
+#ifndef CAPTURE_RUNTIME_WATCH_H
+#define CAPTURE_RUNTIME_WATCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "capture/bytes.h"
+#include "capture/capture.h"
+#include "capture/sample_pack.h"
+
+struct runtime_watch; /* opaque */
+
+/* Starts the thread. Returns 0, or negative with *err. */
+int runtime_watch_new(struct runtime_watch **ret, struct err *err);
+/* The next two take what the recording's thread has read; NULL is allowed, then they do nothing. */
+void runtime_watch_record(struct runtime_watch *w, const uint8_t *rec, size_t n);
+void runtime_watch_sample(struct runtime_watch *w, const struct sample_facts *f);
+/* Reads for the last time, ends the thread, and appends the section RUNTIME_CODE_FEATURE
+ * (functions.h); nothing, if nothing was read. Adds notes for the user to *r. */
+void runtime_watch_finish(struct runtime_watch *w, struct bytes *section, struct capture_result *r);
+void runtime_watch_free(struct runtime_watch *w); /* NULL is allowed */
+
+#endif

@@ -1,0 +1,119 @@
+/* runtimes.h - the code of managed runtimes, read from outside while they run.
+ *
+ * HotSpot describes itself: libjvm.so exports tables of the offsets and addresses of its structures
+ * (vmStructs.hpp), so that a debugger can find compiled code, methods and names. They are read here
+ * through /proc/PID/mem; the process is neither stopped nor told. What is read changes meanwhile:
+ * every pointer, length and name is checked, what is torn is left out and counted, and a snapshot
+ * ends after a number of reads.
+ *
+ *	code_log_begin(&log, pid, now);
+ *	rc = hotspot_open(&h, pid, base_of_libjvm, &err);
+ *	rc = hotspot_snapshot(h, now, &log, &counts);   again and again: adds what is new
+ *	code_log_done(&log); hotspot_free(h);
+ *
+ * Threads: an object may be used by one thread at a time.
+ */
+#ifndef RUNTIMES_RUNTIMES_H
+#define RUNTIMES_RUNTIMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/vec.h"
+
+/* ---- code_log.c: what was read, as a jitdump ------------------------------------------------
+ *
+ * tools/perf/Documentation/jitdump-specification.txt; records of frames, of bytes and of what was
+ * inlined are our own, which other readers skip: functions/functions.h says how they look. */
+
+struct code_log {
+	VEC(uint8_t) bytes;
+	bool failed; /* out of memory: check it once, at the end */
+	uint32_t pid;
+	uint64_t n_codes;
+};
+
+/* Writes the file's header. A zeroed log is empty. */
+void code_log_begin(struct code_log *l, uint32_t pid, uint64_t now_ns);
+void code_log_done(struct code_log *l);
+
+/* What is known of a frame of a piece of code; see functions/functions.h. */
+struct code_log_frame {
+	uint32_t kind;		 /* enum jit_frame_kind */
+	uint32_t frame_bytes;	 /* from the stack pointer to the caller's */
+	uint32_t complete_bytes; /* from here on in the code the frame is made */
+	uint64_t method;	 /* address by which frames name it; 0: none */
+};
+
+struct code_log_scope {
+	uint32_t up;	 /* 1 + index of the scope that it is inlined into; 0: none. Smaller than
+			  * its own */
+	uint32_t method; /* index */
+	uint32_t line;	 /* 0: not known */
+};
+struct code_log_pc {
+	uint32_t end;	/* offset in the code up to which, inclusive, the scope holds; rising */
+	uint32_t scope; /* index */
+};
+struct code_log_method {
+	const char *name, *file; /* file NULL: not known */
+};
+struct code_log_inlined {
+	const struct code_log_method *methods;
+	const struct code_log_scope *scopes;
+	const struct code_log_pc *pcs;
+	uint32_t n_methods, n_scopes, n_pcs;
+};
+struct code_log_line {
+	uint64_t addr;
+	uint32_t line;
+};
+
+/* A piece of code, or of bytecode, as it was at `now_ns`. code NULL: its bytes are not known.
+ * frame, inlined, lines: NULL or n_lines 0: none. The lines are those of `file`. */
+struct code_log_piece {
+	uint64_t start, size;
+	const char *name;
+	const uint8_t *code;
+	const struct code_log_frame *frame;
+	const struct code_log_inlined *inlined;
+	const struct code_log_line *lines;
+	size_t n_lines;
+	const char *file;
+};
+void code_log_add(struct code_log *l, uint64_t now_ns, const struct code_log_piece *p);
+/* Bytes of memory that has code of which no more is known. */
+void code_log_add_bytes(struct code_log *l, uint64_t now_ns, uint64_t start, const uint8_t *bytes,
+			size_t n);
+
+/* ---- hotspot.c ------------------------------------------------------------------------------- */
+
+struct hotspot; /* opaque */
+
+struct hotspot_counts {
+	uint64_t codes, methods, scopes; /* written */
+	uint64_t torn;			 /* left out, because what was read did not fit together */
+	uint64_t bytes;			 /* of the log */
+	bool is_cut;			 /* the limit of reads was reached */
+	bool is_gone;			 /* the process has ended */
+};
+
+/* `libjvm`: address of the first byte of libjvm.so in the process. Returns 0, -ERR_PERMISSION,
+ * -ERR_UNSUPPORTED (with the reason) if this is no HotSpot that describes itself, or another
+ * negative code with *err. */
+int hotspot_open(struct hotspot **ret, pid_t pid, uint64_t libjvm, struct err *err);
+void hotspot_free(struct hotspot *h); /* NULL is allowed */
+/* The release ("17.0.15+6 .."): valid as long as h. */
+const char *hotspot_release(const struct hotspot *h);
+/* Writes the code that was not there at the last call. Adds to *counts. Returns 0 or -ERR_NOMEM. */
+int hotspot_snapshot(struct hotspot *h, uint64_t now_ns, struct code_log *log,
+		     struct hotspot_counts *counts);
+/* Writes the bytecode of a method that may be at this address, with its lines; nothing if it was
+ * written before, or is none. Returns 0 or -ERR_NOMEM. */
+int hotspot_method(struct hotspot *h, uint64_t method, uint64_t now_ns, struct code_log *log,
+		   struct hotspot_counts *counts);
+
+#endif

@@ -1,0 +1,214 @@
+/* What code_log writes is what functions/ reads, also after damage. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include <cmocka.h>
+
+#include "functions/functions.h"
+#include "runtimes/runtimes.h"
+
+enum { PID = 42, START = 0x10000, BYTECODE = 0x500000, METHOD = 0x400008 };
+
+static void fill(struct code_log *log)
+{
+	static const uint8_t code[64] = {0x55, 0x48, 0x83, 0xec, 0x10, 0xc3};
+	static const struct code_log_method methods[] = {{"LA;outer()V", "A.java"},
+							 {"LA;inner()V", NULL}};
+	static const struct code_log_scope scopes[] = {{0, 0, 10}, {1, 1, 20}};
+	static const struct code_log_pc pcs[] = {{16, 0}, {40, 1}};
+	static const struct code_log_line lines[] = {{BYTECODE, 5}, {BYTECODE + 4, 6}};
+	const struct code_log_inlined in = {methods, scopes, pcs, 2, 2, 2};
+	const struct code_log_frame frame = {JIT_FRAME_COMPILED, 32, 5, 0};
+	const struct code_log_frame bytecode = {JIT_FRAME_BYTECODE, 0, 0, METHOD};
+
+	code_log_begin(log, PID, 100);
+	code_log_add(log, 200,
+		     &(struct code_log_piece){.start = START,
+					      .size = sizeof code,
+					      .name = "LA;outer()V",
+					      .code = code,
+					      .frame = &frame,
+					      .inlined = &in});
+	code_log_add(log, 300,
+		     &(struct code_log_piece){.start = BYTECODE,
+					      .size = 8,
+					      .name = "LA;slow()V",
+					      .frame = &bytecode,
+					      .lines = lines,
+					      .n_lines = 2,
+					      .file = "A.java"});
+	code_log_add_bytes(log, 400, 0x7000, code, sizeof code);
+	assert_false(log->failed);
+}
+
+/* The section of a recording with these bytes as what it holds of the process; the caller frees it.
+ */
+static uint8_t *section_of(const uint8_t *bytes, size_t n, size_t *size)
+{
+	size_t room = ZSTD_compressBound(n), packed;
+	uint8_t *s = malloc(32 + room);
+	const uint32_t head[4] = {RUNTIME_CODE_MAGIC, RUNTIME_CODE_VERSION, PID, 0};
+	uint64_t sizes[2] = {n};
+
+	assert_non_null(s);
+	packed = ZSTD_compress(s + 32, room, bytes, n, 1);
+	assert_false(ZSTD_isError(packed));
+	sizes[1] = packed;
+	memcpy(s, head, sizeof head);
+	memcpy(s + 16, sizes, sizeof sizes);
+	*size = 32 + packed;
+	return s;
+}
+
+static void test_round_trip(void **state)
+{
+	struct code_log log;
+	struct func_cursor cursor = {0};
+	struct jit_unwind_info info;
+	struct jit_level levels[4];
+	struct jit_codes *codes;
+	const struct jitdump *d;
+	const struct func *f;
+	const char *file;
+	uint64_t start, end;
+	uint32_t line;
+	size_t n;
+	uint8_t *s;
+
+	(void)state;
+	fill(&log);
+	s = section_of(log.bytes.v, log.bytes.n, &n);
+	assert_int_equal(jit_codes_new(&codes, NULL, true, NULL), 0);
+	assert_int_equal(jit_codes_give(codes, s, n, NULL), 0);
+	assert_int_equal(jit_codes_recorded(codes, PID + 1, &d, NULL), 0);
+	assert_null(d);
+	assert_int_equal(jit_codes_recorded(codes, PID, &d, NULL), 0);
+	assert_non_null(d);
+
+	f = jitdump_find(d, START + 17, 0, &cursor);
+	assert_non_null(f);
+	assert_string_equal(f->name, "LA;outer()V");
+	assert_true(jitdump_unwind_info(d, START + 17, 0, &info));
+	assert_int_equal(info.frame_kind, JIT_FRAME_COMPILED);
+	assert_int_equal(info.frame_bytes, 32);
+	assert_int_equal(info.complete_bytes, 5);
+	assert_int_equal(info.code[0], 0x55);
+	/* up to and with offset 16 the outer method alone; then the inner one; nothing behind 40 */
+	assert_int_equal(jitdump_chain(d, f, START + 16, levels, 4), 1);
+	assert_int_equal(levels[0].line, 10);
+	assert_int_equal(jitdump_chain(d, f, START + 17, levels, 4), 2);
+	assert_string_equal(levels[0].name, "LA;inner()V");
+	assert_string_equal(levels[0].file, "");
+	assert_int_equal(levels[0].line, 20);
+	assert_string_equal(levels[1].file, "A.java");
+	assert_int_equal(jitdump_chain(d, f, START + 41, levels, 4), 0);
+
+	assert_true(jitdump_bytecode(d, METHOD, &start, &end));
+	assert_int_equal(start, BYTECODE);
+	assert_int_equal(end, BYTECODE + 8);
+	assert_false(jitdump_bytecode(d, METHOD + 8, &start, &end));
+	f = jitdump_find(d, BYTECODE + 5, 0, &cursor);
+	assert_non_null(f);
+	assert_true(jitdump_line(d, f, BYTECODE + 5, &file, &line));
+	assert_string_equal(file, "A.java");
+	assert_int_equal(line, 6);
+	jit_codes_free(codes);
+	free(s);
+	code_log_done(&log);
+}
+
+/* Every byte set to 0 and to 0xff, and every length: nothing is read beyond the end, and what is
+ * returned fits together (the sanitizers see the rest). */
+static void look(const uint8_t *bytes, size_t n)
+{
+	struct func_cursor cursor = {0};
+	struct jit_unwind_info info;
+	struct jit_level levels[4];
+	struct jit_codes *codes;
+	const struct jitdump *d;
+	uint64_t start, end;
+	size_t size;
+	uint8_t *s = section_of(bytes, n, &size);
+
+	assert_int_equal(jit_codes_new(&codes, NULL, true, NULL), 0);
+	assert_int_equal(jit_codes_give(codes, s, size, NULL), 0);
+	assert_int_equal(jit_codes_recorded(codes, PID, &d, NULL), 0);
+	for (uint64_t at = START; d && at < START + 64; at++) {
+		const struct func *f = jitdump_find(d, at, 0, &cursor);
+		size_t k = f ? jitdump_chain(d, f, at, levels, 4) : 0;
+
+		while (k--)
+			assert_non_null(levels[k].name);
+		if (jitdump_unwind_info(d, at, 0, &info))
+			assert_true(info.frame_kind < JIT_FRAME_KINDS);
+	}
+	if (d && jitdump_bytecode(d, METHOD, &start, &end))
+		assert_true(start <= end);
+	jit_codes_free(codes);
+	free(s);
+}
+
+static void test_damage(void **state)
+{
+	struct code_log log;
+
+	(void)state;
+	fill(&log);
+	for (size_t i = 0; i < log.bytes.n; i++) {
+		const uint8_t was = log.bytes.v[i];
+
+		look(log.bytes.v, i);
+		log.bytes.v[i] = 0;
+		look(log.bytes.v, log.bytes.n);
+		log.bytes.v[i] = 0xff;
+		look(log.bytes.v, log.bytes.n);
+		log.bytes.v[i] = was;
+	}
+	code_log_done(&log);
+}
+
+static void test_section_damage(void **state)
+{
+	struct jit_codes *codes;
+	struct code_log log;
+	struct err err;
+	size_t n;
+	uint8_t *s;
+
+	(void)state;
+	fill(&log);
+	s = section_of(log.bytes.v, log.bytes.n, &n);
+	for (size_t cut = 1; cut < n; cut++) {
+		const struct jitdump *d;
+
+		assert_int_equal(jit_codes_new(&codes, NULL, true, NULL), 0);
+		if (jit_codes_give(codes, s, cut, &err))
+			assert_int_equal(err.code, ERR_DAMAGED);
+		assert_int_equal(jit_codes_recorded(codes, PID, &d, NULL), 0);
+		assert_null(d);
+		jit_codes_free(codes);
+	}
+	s[4] = 9;
+	assert_int_equal(jit_codes_new(&codes, NULL, true, NULL), 0);
+	assert_int_equal(jit_codes_give(codes, s, n, &err), -ERR_UNSUPPORTED);
+	assert_non_null(strstr(err.what, "version 9"));
+	jit_codes_free(codes);
+	free(s);
+	code_log_done(&log);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_section_damage),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

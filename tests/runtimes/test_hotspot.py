@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""Stacks of an unmodified JVM, from a recording alone.
+
+By construction: in tests/programs/Chain.java m0() calls m1(), .. m7() calls m0(), and the deepest calls spin(); run() calls
+m0(), main() calls run(). Whatever of it is compiled, inlined or interpreted, and however, the methods of class Chain on a stack
+must be a piece of that chain without a gap; and below main() are the JVM's own functions, down to the first of the thread. The
+line of each m*() that has called is the one of its call in the source."""
+import collections
+import json
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["TOP"], "tests", "e2e"))
+from common import CAPTURE, NO_EVENTS, PROGRAMS, RESOLVE, Tap, have, need_events, run  # noqa: E402
+
+tap = Tap()
+MAIN = "void Chain.main(java.lang.String[])"
+MARK = re.compile(r"\bChain\.(\w+)\(")
+
+
+def next_down(method):
+    """Which methods of class Chain can have called this one."""
+    if re.fullmatch(r"m\d", method):
+        return {f"m{(int(method[1]) + 7) % 8}"} | ({"run"} if method == "m0" else set())
+    return {"spin": {f"m{i}" for i in range(8)}, "run": {"main"}}.get(method, set())
+
+
+def call_lines():
+    """By method: the line at which it calls the next m*(), and the line at which it calls spin()."""
+    lines = {}
+    with open(os.path.join(PROGRAMS, "Chain.java")) as f:
+        for number, text in enumerate(f, 1):
+            start = re.match(r"    static long (m\d)\(", text)
+            if start:
+                method = start[1]
+            if "r9 = m" in text:
+                lines[method, "m"] = number
+            if "spin((int)" in text:
+                lines[method, "spin"] = number
+    return lines
+
+
+LINES = call_lines()
+
+
+def samples_of(data, *options):
+    p = run([RESOLVE, data, "-f", "jsonl", "--stats=json", *options], check=False)
+    stats = next((json.loads(line) for line in p.stderr.splitlines() if line.startswith("{")), None)
+    tap.check(p.returncode == 0 and stats, f"{data}: resolve reads it", p.stderr)
+    return [json.loads(line) for line in p.stdout.splitlines()], stats or {}, p.stderr
+
+
+def chain_of(stack):
+    """The methods of class Chain on a stack, leaf first, with their lines."""
+    return [(MARK.search(f["sym"])[1], f.get("line")) for f in stack if MARK.search(f.get("sym", ""))]
+
+
+def judge(what, samples):
+    bad, wrong_lines, whole, n_lines = [], [], 0, 0
+    ours = [s["stack"] for s in samples if chain_of(s["stack"])]
+    for stack in ours:
+        chain = chain_of(stack)
+        for (called, _), (caller, line) in zip(chain, chain[1:]):
+            if caller not in next_down(called):
+                bad.append(chain)
+                break
+            if caller.startswith("m") and caller != "main" and line:
+                n_lines += 1
+                if line != LINES.get((caller, "spin" if called == "spin" else "m")):
+                    wrong_lines.append((called, caller, line))
+        whole += chain[-1][0] == "main" and "call_helper" in " ".join(f.get("sym", "") for f in stack)
+    java = [f for s in samples for f in s["stack"] if re.search(r"/perf-\d+\.map$", f.get("dso", ""))]
+    named = sum("sym" in f for f in java)
+    kinds = collections.Counter(not f.get("inlined", False) for s in ours for f in s)
+    tap.check(len(ours) > 50, f"{what}: {len(ours)} of {len(samples)} stacks have methods of the program", kinds)
+    tap.check(not bad, f"{what}: none of them lacks a caller or has a wrong one", bad[:5])
+    tap.check(whole >= 0.95 * len(ours), f"{what}: {whole} of {len(ours)} lead to main() and on into the JVM",
+              [chain_of(s)[-2:] for s in ours if chain_of(s)[-1][0] != "main"][:10])
+    tap.check(named >= 0.95 * len(java), f"{what}: {named} of {len(java)} frames of code without a file have names")
+    tap.check(n_lines > 50 and len(wrong_lines) <= n_lines // 200, f"{what}: {n_lines} call sites have their lines of the source",
+              collections.Counter(wrong_lines).most_common(10))
+
+
+def record(data, *command):
+    need_events()
+    return run([CAPTURE, "-q", "-F", "499", "-e", "cpu-clock:u", "-o", data, "--", *command])
+
+
+CONFIGS = {
+    "g1": ["-XX:+UseG1GC"],
+    "parallel": ["-XX:+UseParallelGC", "-XX:-UseCompressedClassPointers"],
+    "not-inlined": ["-XX:+UseSerialGC", "-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Chain::*"],
+    "interpreter": ["-Xint"],
+}
+
+
+def configurations():
+    for name, flags in CONFIGS.items():
+        data = f"{name}.data"
+        record(data, "java", *flags, "-cp", ".", "Chain", "1200")
+        samples, _, _ = samples_of(data)
+        judge(name, samples)
+        inlined = sum(f.get("inlined", False) for s in samples for f in s["stack"] if "Chain." in f.get("sym", ""))
+        if name in ("g1", "interpreter"):
+            tap.check((inlined > 0) == (name == "g1"), f"{name}: {inlined} frames are of inlined methods")
+
+
+def several():
+    """Two that end while the recording goes on; the second begins later."""
+    record("two.data", "sh", "-c", "java -cp . Chain 1000; java -cp . Chain 1000")
+    samples, _, _ = samples_of("two.data")
+    pids = {s["pid"] for s in samples if chain_of(s["stack"])}
+    tap.check(len(pids) == 2, f"two JVMs, one after the other: both are named ({pids})")
+    judge("two", samples)
+
+
+def nothing_else():
+    """What the recording holds is enough: no file of the machine is opened, and the Java part is the same."""
+    os.makedirs("empty", exist_ok=True)
+    here, _, _ = samples_of("g1.data")
+    there, _, _ = samples_of("g1.data", "--symfs", os.path.abspath("empty"))
+    mine, other = ([[f.get("sym") for f in s["stack"]][:len(chain_of(s["stack"]))] for s in part if s["stack"] and chain_of(s["stack"][:1])]
+                   for part in (here, there))
+    tap.check(mine and mine == other, f"in an empty root {len(mine)} stacks have the same methods")
+
+
+def damaged():
+    """The section of a recording is read with care: cut, or with other bytes, it never ends a run."""
+    with open("g1.data", "rb") as f:
+        whole = bytearray(f.read())
+    at = whole.rfind(b"USRC")
+    tap.check(at > 0, "the recording has the section")
+    quiet, loud = 0, 0
+    for i, place in enumerate([at, at + 4, at + 8, at + 16, at + 24, at + 40, at + 400]):
+        copy = bytearray(whole)
+        copy[place:place + 4] = b"\xff\xfe\xfd\xfc"
+        with open("damaged.data", "wb") as f:
+            f.write(copy)
+        p = run([RESOLVE, "damaged.data", "-f", "folded"], check=False)
+        if p.returncode not in (0, 1) or not p.stdout:
+            quiet += 1
+        loud += "runtimes" in p.stderr
+    tap.check(not quiet and loud >= 3, f"damage: the rest is written ({loud} of 7 are told)")
+
+
+def main():
+    if not have("java") or not have("javac"):
+        return tap.skip("a JVM", "no java")
+    if NO_EVENTS:
+        return tap.skip("a JVM", NO_EVENTS)
+    if os.uname().machine != "x86_64":
+        return tap.skip("a JVM", "frames of HotSpot are known for x86-64 only")
+    p = run(["javac", "-d", ".", os.path.join(PROGRAMS, "Chain.java")], check=False)
+    if p.returncode:
+        return tap.skip("a JVM", "javac cannot compile: " + p.stderr[:200])
+    configurations()
+    several()
+    nothing_else()
+    damaged()
+    return 0
+
+
+main()
+tap.end()
