@@ -151,6 +151,9 @@ def main():
         return tap.skip("a JVM", NO_EVENTS)
     if os.uname().machine != "x86_64":
         return tap.skip("a JVM", "frames of HotSpot are known for x86-64 only")
+    release = re.search(r'version "(\d+)', run(["java", "-version"], check=False).stderr)
+    if not release or release[1] != "17":
+        return tap.skip("a JVM", f"what holds was tried with release 17; this is {release and release[1]}")
     p = run(["javac", "-d", ".", os.path.join(PROGRAMS, "Chain.java")], check=False)
     if p.returncode:
         return tap.skip("a JVM", "javac cannot compile: " + p.stderr[:200])
