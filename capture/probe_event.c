@@ -265,7 +265,19 @@ static size_t keep_passing(struct batch b, struct probe_place *places, size_t n)
 	return first + second;
 }
 
-static int leave_out_refused(struct batch b, struct probe_event *p, struct err *err)
+/* Adds the event with all of its places, and leaves it there if it can be opened. */
+static bool add_whole(const struct batch *b)
+{
+	uint64_t id;
+
+	if (!add_in_tracefs(b, NULL) && opens(b->set, b->name, &id))
+		return true;
+	remove_event(b->set, b->name);
+	return false;
+}
+
+/* Adds the event with those of its places that can be probed. */
+static int add_passing(struct batch b, struct probe_event *p, struct err *err)
 {
 	int fd = open(p->found.path, O_RDONLY | O_CLOEXEC);
 	const size_t n = p->found.places.n;
@@ -278,11 +290,17 @@ static int leave_out_refused(struct batch b, struct probe_event *p, struct err *
 		close(fd);
 	if (mapped == MAP_FAILED)
 		return err_errno(err, errno, p->found.path, "map");
-	p->found.places.n = keep_passing(b, p->found.places.v, n);
-	munmap(mapped, (size_t)st.st_size);
-	p->n_refused = n - p->found.places.n;
-	if (p->found.places.n)
+	b.places = p->found.places.v;
+	b.n = n;
+	if (add_whole(&b)) {
+		munmap(mapped, (size_t)st.st_size);
 		return 0;
+	}
+	p->found.places.n = b.n = keep_passing(b, p->found.places.v, n);
+	munmap(mapped, (size_t)st.st_size);
+	p->n_refused = n - b.n;
+	if (b.n)
+		return add_in_tracefs(&b, err);
 	return err_set(err, ERR_UNSUPPORTED, p->found.path,
 		       "the kernel puts no probe at %s%s: of some instructions it cannot",
 		       p->found.places.v[0].name, n > 1 ? " or the others" : "");
@@ -352,11 +370,7 @@ static int make_in_tracefs(struct probe_events *set, struct event *e, struct pro
 	if (fields.failed)
 		return err_nomem(err);
 	b.fields = fields.s;
-	rc = leave_out_refused(b, p, err);
-	b.places = p->found.places.v;
-	b.n = p->found.places.n;
-	if (!rc)
-		rc = add_in_tracefs(&b, err);
+	rc = add_passing(b, p, err);
 	text_done(&fields);
 	if (rc)
 		return rc;

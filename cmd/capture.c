@@ -362,7 +362,7 @@ static int parse_args(struct args *a, int argc, char **argv, struct err *err)
 	    (habit_subcommand("capture", *o->command, err) ||
 	     (!strcmp(argv[rest - 1], "-g") && habit_call_graph(*o->command, err))))
 		return -ERR_USAGE;
-	if (o->command && habit_command(o->command, err))
+	if (o->command && !a->list && habit_command(o->command, err))
 		return -ERR_USAGE;
 	o->pids = a->pids.pids.v;
 	o->n_pids = a->pids.pids.n;

@@ -97,10 +97,11 @@ def make(name, text, command):
     run(command.split())
 
 
-def left():
-    """What is in tracefs of this kind."""
+def left(pid=None):
+    """What is in tracefs of recorders that have ended (others may run at the same time), or of one."""
     with open(EVENTS) as f:
-        return [line for line in f if ":unspool_" in line]
+        owned = [(int(re.search(r":unspool_(\d+)", line)[1]), line) for line in f if ":unspool_" in line]
+    return [line for owner, line in owned if (owner == pid if pid else not os.path.exists(f"/proc/{owner}"))]
 
 
 def folded(*options):
@@ -194,11 +195,11 @@ tap.check(p.n_samples > 10 and list(folded()) == ["main;mid"], "-p: the file is 
 # ---- a recorder that was killed ------------------------------------------------------------------
 r = subprocess.Popen([CAPTURE, "-q", "-o", "killed.data", "-p", str(inner.pid), "-e", "uprobe:/app/inner:*"])
 until_open(r)
-r.kill()
+tap.check(len(left(r.pid)) > 1, "a recorder's probes are there", left(r.pid))
+r.kill()  # they stay
 r.wait()
-tap.check(len(left()) > 1, "killed: its probes stay", left())
 capture("-o", "next.data", "-e", "uprobe:./hello:func_d", "--", "./hello")
-tap.check(not left(), "the next recording removes them", left())
+tap.check(not left(r.pid), "killed: the next recording removes its probes", left(r.pid))
 inner.kill()
 inner.wait()
 
