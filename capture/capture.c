@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -12,6 +13,7 @@
 
 #include "base/capabilities.h"
 #include "capture/account.h"
+#include "capture/bundle_write.h"
 #include "capture/perf_rights.h"
 #include "capture/child.h"
 #include "capture/drain.h"
@@ -179,6 +181,7 @@ static int emit_synthesized(void *arg, const void *rec, size_t n)
 
 	r->result->other_records++;
 	runtime_watch_record(r->drain.runtimes, rec, n);
+	pins_note(&r->drain.pins, rec, n);
 	return record_writer_append(r->drain.writer, rec, n) ? -ERR_NOMEM : 0;
 }
 
@@ -467,6 +470,47 @@ static int write_features(struct recording *r, struct err *err)
 	return rc;
 }
 
+/* Adds what the recording needs of this machine, in place of the feature sections that are there
+ * already: the file is good before and, if this fails, after it. */
+static void add_bundle(struct recording *r)
+{
+	const uint64_t start = clock_ns(CLOCK_MONOTONIC);
+	struct bundle_blob section = {0};
+	struct cut_report report = {0};
+	struct err err = {0};
+	int rc;
+
+	if (!r->opt->bundle || !r->file.is_regular || !r->result->samples)
+		return;
+	if (r->opt->bundling)
+		*r->opt->bundling = 1;
+	rc = bundle_write(r->file.path, &r->drain.pins, r->opt, &section, &report, &err);
+	r->facts.bundle = section.v;
+	r->facts.n_bundle = rc ? 0 : section.n;
+	if (!rc)
+		rc = write_features(r, &err);
+	if (rc) {
+		capture_note(r->result, "no bundle: %s", err.what);
+	} else {
+		r->result->bundle_bytes = section.n;
+		r->result->bundle_modules = report.modules;
+	}
+	if (report.lacks)
+		capture_note(r->result, "%zu files are not in the bundle, as %.*s",
+			     report.missing + report.dropped, (int)strcspn(report.lacks, "\n"),
+			     report.lacks);
+	if (r->drain.pins.left_out)
+		capture_note(r->result,
+			     "%zu files were not kept open for the bundle: raise `ulimit -n`",
+			     r->drain.pins.left_out);
+	if (r->opt->bundling)
+		*r->opt->bundling = 0;
+	r->result->bundle_seconds = (double)(clock_ns(CLOCK_MONOTONIC) - start) / 1e9;
+	r->facts.bundle = NULL;
+	free(report.lacks);
+	vec_done(&section);
+}
+
 /* Ends the file whatever has failed before; keeps the first error. */
 static int finish_file(struct recording *r, int rc, struct err *err)
 {
@@ -489,6 +533,8 @@ static int finish_file(struct recording *r, int rc, struct err *err)
 		rc = werr;
 		*err = later;
 	}
+	if (!rc)
+		add_bundle(r);
 	r->result->raw_bytes = totals.raw_bytes;
 	if (!fstat(r->file.fd, &st))
 		r->result->bytes_written = (uint64_t)st.st_size;
@@ -538,6 +584,7 @@ static void release(struct recording *r)
 	alive_done(&r->drain.alive);
 	runtime_watch_free(r->drain.runtimes);
 	file_ids_done(&r->drain.file_ids);
+	pins_done(&r->drain.pins);
 	bytes_done(&r->tracing);
 	for (size_t i = 0; i < r->facts.n_events; i++)
 		free(r->file_events[i].ids);
@@ -625,6 +672,8 @@ int capture_run(const struct capture_options *opt, volatile int *stop, struct ca
 	touch_init(&r->drain.touch);
 	r->drain.touches = !r->opt->no_touch && r->opt->call_graph == CALL_GRAPH_DWARF;
 	r->drain.result = ret;
+	if (opt->bundle)
+		pins_begin(&r->drain.pins);
 	rc = start(r, err);
 	if (!rc) {
 		struct err later;

@@ -18,6 +18,15 @@
 
 enum capture_call_graph { CALL_GRAPH_DWARF, CALL_GRAPH_FP, CALL_GRAPH_NONE };
 
+/* What of the mapped files the recording carries (cut/cut.h). */
+enum capture_bundle {
+	CAPTURE_BUNDLE_NONE,
+	CAPTURE_BUNDLE_IDS,
+	CAPTURE_BUNDLE_UNWIND,
+	CAPTURE_BUNDLE_SYMBOLS,
+	CAPTURE_BUNDLE_FULL,
+};
+
 #define CAPTURE_EVENTS_MAX  2048  /* syscalls:* are some 720 */
 #define CAPTURE_STACK_BYTES 32768 /* dump size when none is asked for */
 #define CAPTURE_STACK_MAX \
@@ -60,6 +69,11 @@ struct capture_options {
 	double duration_s;    /* --duration; 0: until the command ends or a signal comes */
 	unsigned every_ms;    /* capture_stacks(): again and again; 0: once */
 	size_t ring_bytes;    /* -m per CPU; 0: chosen */
+	enum capture_bundle bundle;
+	uint64_t bundle_max; /* bytes; 0: no limit */
+	/* Becomes nonzero while the bundle is made: the recording is complete without it. NULL. */
+	volatile int *bundling;
+	bool keep_env;	      /* arguments and environment stay in stack copies */
 	bool no_touch;	      /* stack pages that are missing stay missing */
 	bool no_compress, no_inherit;
 	bool no_kernel;		    /* samples of user code only */
@@ -85,6 +99,9 @@ struct capture_result {
 	size_t n_events;
 	char notes[8][256]; /* messages for the user: fallback to cpu-clock, exclude_kernel ... */
 	unsigned n_notes;
+	uint64_t bundle_bytes; /* 0: there is none */
+	size_t bundle_modules;
+	double bundle_seconds;
 };
 
 /* Records until the command ends, the duration has passed, all processes of -p/-t are gone, or

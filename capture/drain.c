@@ -132,6 +132,7 @@ static int take_other(struct drain *d, enum ring_kind kind, const uint8_t *rec, 
 	else if (kind == RING_SIDEBAND)
 		d->result->other_records++;
 	d->forks += h.type == PERF_RECORD_FORK;
+	pins_note(&d->pins, rec, n);
 	if (file_ids_note(&d->file_ids, rec, n))
 		return -1;
 	if (!d->holding)

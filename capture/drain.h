@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "capture/alive.h"
+#include "capture/bundle_pins.h"
 #include "capture/bytes.h"
 #include "capture/capture.h"
 #include "capture/file_ids.h"
@@ -33,6 +34,7 @@ struct drain {
 	struct alive alive; /* of a command */
 	struct runtime_watch *runtimes; /* NULL: not watched */
 	struct file_ids file_ids;
+	struct pins pins; /* of files that the bundle needs */
 	bool holding; /* sideband records wait in `held` until the synthesized ones are written */
 	struct bytes held;
 	uint8_t scratch[UINT16_MAX + 1]; /* for a record that wraps around the end of its ring */

@@ -8,6 +8,7 @@
 
 #include "capture/attr.h"
 #include "reader/format.h"
+#include "reader/reader.h"
 #include "capture/perfdata.h"
 #include "capture/sysfile.h"
 
@@ -196,9 +197,15 @@ static void put_runtime_code(const struct perfdata_facts *f, struct bytes *b)
 		bytes_put(b, f->runtime_code, f->n_runtime_code);
 }
 
+static void put_bundle(const struct perfdata_facts *f, struct bytes *b)
+{
+	if (f->n_bundle)
+		bytes_put(b, f->bundle, f->n_bundle);
+}
+
 /* Sorted by bit, as the section table must be. A row that writes nothing is left out. */
 static const struct feature_row {
-	enum perfdata_feature bit;
+	unsigned bit; /* enum perfdata_feature, FEATURE_BUNDLE */
 	void (*put)(const struct perfdata_facts *f, struct bytes *b);
 } rows[] = {
 	{FEATURE_TRACING_DATA, put_tracing_data},
@@ -217,6 +224,7 @@ static const struct feature_row {
 	{FEATURE_CLOCKID, put_clockid},
 	{FEATURE_COMPRESSED, perfdata_compressed_feature},
 	{FEATURE_CLOCK_DATA, put_clock_data},
+	{FEATURE_BUNDLE, put_bundle},
 	{FEATURE_RUNTIME_CODE, put_runtime_code},
 };
 

@@ -34,6 +34,8 @@ struct perfdata_facts {
 	size_t n_build_ids;
 	const uint8_t *runtime_code; /* the same */
 	size_t n_runtime_code;
+	const uint8_t *bundle; /* NULL: none */
+	size_t n_bundle;
 	const uint8_t *tracing_data; /* NULL: none */
 	size_t n_tracing_data;
 };

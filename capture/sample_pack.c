@@ -6,6 +6,7 @@
 
 #include "base/processor.h"
 #include "base/buf.h"
+#include "capture/secrets.h"
 
 uint64_t sample_id(const uint8_t *rec, size_t n)
 {
@@ -61,7 +62,8 @@ static void skip_to_stack(const struct sample_fields *l, struct buf *b, struct s
 	if (l->sample_type & PERF_SAMPLE_RAW)
 		buf_skip(b,
 			 buf_u32(b)); /* padded so that size word and data end at a multiple of 8 */
-	if (l->sample_type & PERF_SAMPLE_REGS_USER && buf_u64(b) != PERF_SAMPLE_REGS_ABI_NONE) {
+	f->abi = l->sample_type & PERF_SAMPLE_REGS_USER ? buf_u64(b) : PERF_SAMPLE_REGS_ABI_NONE;
+	if (f->abi != PERF_SAMPLE_REGS_ABI_NONE) {
 		f->sp = stack_pointer(l, *b);
 		f->bx = method_register(l, *b);
 		buf_skip(b, 8 * (uint64_t)__builtin_popcountll(l->user_regs));
@@ -130,6 +132,10 @@ size_t sample_pack(const struct sample_fields *l, const uint8_t *rec, size_t n, 
 	len = at + 8;
 	if (keep) {
 		memcpy(dst + len, stack, dyn);
+		/* Only the first thread of a process has these on its stack. */
+		if (l->hides_env && ret->sp && ret->pid == ret->tid)
+			secrets_clear(dst + len, dyn, ret->sp,
+				      ret->abi == PERF_SAMPLE_REGS_ABI_32 ? 4 : 8);
 		memset(dst + len + dyn, 0, keep - dyn);
 		put_u64(dst + len + keep, dyn);
 		len += keep + 8;

@@ -9,6 +9,7 @@
 struct sample_fields {
 	uint64_t sample_type; /* of the event */
 	uint64_t user_regs;   /* attr.sample_regs_user */
+	bool hides_env;	      /* arguments and environment become zeros (secrets.h) */
 };
 
 struct sample_facts {
@@ -17,6 +18,7 @@ struct sample_facts {
 	uint64_t period;     /* how many events it stands for */
 	bool has_user_stack; /* registers and a dump, even an empty one */
 	uint32_t pid, tid;
+	uint64_t abi;	      /* PERF_SAMPLE_REGS_ABI_* of the user's registers */
 	uint64_t sp;	      /* the user's stack pointer; 0: not known */
 	uint64_t bx;	      /* x86: this register; else 0 */
 	const uint8_t *stack; /* the dump, in the record; NULL: none */

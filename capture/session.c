@@ -411,7 +411,8 @@ int session_open(struct session *s, const struct capture_options *opt, pid_t com
 	}
 	for (size_t i = 0; i < s->n_events; i++)
 		s->layouts[i] = (struct sample_fields){s->attrs[i].sample_type,
-						       s->attrs[i].sample_regs_user};
+						       s->attrs[i].sample_regs_user,
+						       !s->opt->keep_env};
 	return 0;
 }
 

@@ -19,6 +19,7 @@
 #include "capture/perfdata.h"
 #include "capture/priority.h"
 #include "capture/record_writer.h"
+#include "capture/secrets.h"
 #include "capture/session.h"
 #include "capture/synth.h"
 #include "capture/targets.h"
@@ -88,6 +89,9 @@ static void put_sample(struct stacks *s, pid_t pid, pid_t tid)
 	const size_t at = b->vec.n, padded = t->n_stack & ~(size_t)7;
 	struct perf_event_header h = {.type = PERF_RECORD_SAMPLE};
 
+	if (!s->opt->keep_env && pid == tid && t->n_stack)
+		secrets_clear(t->stack, t->n_stack, t->sp,
+			      t->abi == PERF_SAMPLE_REGS_ABI_32 ? 4 : 8);
 	h.misc = t->n_kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
 	if (vec_push(&s->record_at, at))
 		b->failed = true;

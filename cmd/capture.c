@@ -21,10 +21,16 @@
 
 /* The only variable that the signal handler writes. */
 static volatile int stop_signal;
+/* Set while the bundle is made, after which nothing else is left to do. */
+static volatile int bundling;
 
 static void on_signal(int sig)
 {
 	/* The second signal ends at once; the file is valid up to its last block. */
+	static const char left_out[] = "capture: the bundle is left out\n";
+
+	if (stop_signal && bundling && write(STDERR_FILENO, left_out, sizeof left_out - 1) < 0)
+		_exit(128 + sig);
 	if (stop_signal)
 		_exit(128 + sig);
 	stop_signal = sig;
@@ -173,6 +179,13 @@ static int set_every(void *target, const char *option, char *text, struct err *e
 	return rc;
 }
 
+static int set_bundle_max(void *bytes, const char *option, char *text, struct err *err)
+{
+	if (args_size(text, 1, bytes) && *(uint64_t *)bytes)
+		return 0;
+	return bad_value(err, option, text, "a size like 500K or 64M");
+}
+
 static int set_period(void *target, const char *option, char *text, struct err *err)
 {
 	struct capture_options *o = &((struct args *)target)->opt;
@@ -182,6 +195,13 @@ static int set_period(void *target, const char *option, char *text, struct err *
 }
 
 /* ---- options ----------------------------------------------------------------------------- */
+
+static const struct option_choice bundles[] = {{"symbols", CAPTURE_BUNDLE_SYMBOLS},
+					       {"ids", CAPTURE_BUNDLE_IDS},
+					       {"unwind", CAPTURE_BUNDLE_UNWIND},
+					       {"full", CAPTURE_BUNDLE_FULL},
+					       {"none", CAPTURE_BUNDLE_NONE},
+					       {NULL, 0}};
 
 /* One row, one option. Long names of the short options are perf's. */
 static const struct option_row options[] = {
@@ -233,6 +253,8 @@ static const struct option_row options[] = {
 	 "do not read stack pages that are not mapped yet (stack copies end at such\n"
 	 "a page)",
 	 SETS_FLAG(opt.no_touch)},
+	{0, "keep-env", NULL, NULL,
+	 "keep arguments and environment, which lie at the end of stacks", SETS_FLAG(opt.keep_env)},
 	{0, "user", "all-user", NULL, "user space only", SETS_FLAG(opt.no_kernel)},
 	{0, "args", NULL, NULL, "arguments of the functions of uprobe: and call: (registers)",
 	 SETS_FLAG(opt.args)},
@@ -242,6 +264,12 @@ static const struct option_row options[] = {
 	 SETS_TEXT(opt.output)},
 	{'m', "mmap-pages", NULL, "SIZE", "ring per CPU: pages, or 512K, 16M",
 	 SETS_BY(opt.ring_bytes, size_t, set_ring_bytes)},
+	{0, "bundle", NULL, "[=WHAT]",
+	 "carry what any machine needs to resolve the recording: of the mapped files\n"
+	 "symbols (default), unwind (tables only), ids, full (all of them); none",
+	 SETS_CHOICE(opt.bundle, bundles)},
+	{0, "bundle-max", NULL, "SIZE", "at most so much of it, the hottest first (64M)",
+	 SETS_BY(opt.bundle_max, uint64_t, set_bundle_max)},
 	{0, "no-compress", NULL, NULL, "records as they are, without zstd",
 	 SETS_FLAG(opt.no_compress)},
 	{'q', "quiet", NULL, NULL, "no summary", SETS_FLAG(quiet)},
@@ -429,6 +457,11 @@ static void print_summary(struct args *a, const struct capture_result *r)
 	fprintf(stderr, ", ");
 	print_size(r->bytes_written);
 	fprintf(stderr, " %s ]\n", a->opt.output);
+	if (r->bundle_bytes) {
+		fprintf(stderr, "[ capture: bundle of %zu modules, ", r->bundle_modules);
+		print_size(r->bundle_bytes);
+		fprintf(stderr, ", made in %.2f s ]\n", r->bundle_seconds);
+	}
 	if (!a->verbose)
 		return;
 	fprintf(stderr,
@@ -534,7 +567,10 @@ static int list(const struct args *a)
 
 int main(int argc, char **argv)
 {
-	struct args a = {.opt = {.frequency_hz = 99, .output = "perf.data"}};
+	struct args a = {.opt = {.frequency_hz = 99,
+				.output = "perf.data",
+				.bundle_max = 64 << 20,
+				.bundling = &bundling}};
 	struct err err = {0};
 	int rc;
 

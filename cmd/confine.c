@@ -1,8 +1,10 @@
 /* confine.c - what the commands may write to. */
 #include "cmd/confine.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "base/cache_file.h"
 #include "base/sandbox.h"
@@ -43,6 +45,8 @@ int confine_resolve(const struct resolve *r, struct err *err)
 
 	if (r->no_sandbox)
 		return 0;
+	if (r->unbundle_dir && (!mkdir(r->unbundle_dir, 0777) || errno == EEXIST))
+		sandbox_allow_folder(&s, r->unbundle_dir);
 	sandbox_allow_output(&s, r->output_path ? r->output_path : "/dev/stdout");
 	s.terminal = r->browses;
 	allow_loading(&s, &r->load);

@@ -136,6 +136,18 @@ static int show_header(struct resolve *r, struct err *err)
 	return load_header(&r->load, r->inputs.v[0], print_line, stdout, err);
 }
 
+/* --unbundle */
+static int lay_out(struct resolve *r, struct err *err)
+{
+	size_t n = 0;
+	int rc = load_unbundle(r->inputs.v[0], r->unbundle_dir, &n, err);
+
+	if (!rc && !r->quiet)
+		fprintf(stderr, "resolve: %s: %zu files, by path and by build id\n",
+			r->unbundle_dir, n);
+	return rc;
+}
+
 /* Closes the output first, so that the reader of a pipe need not wait for the cache to be written.
  */
 static void keep_compiled(const struct resolve *r, const struct loaded *p)
@@ -325,7 +337,9 @@ int main(int argc, char **argv)
 	if (!rc)
 		rc = confine_resolve(&r, &err);
 	if (!rc)
-		rc = r.header_only ? show_header(&r, &err) : run(&r, &in, &err);
+		rc = r.header_only    ? show_header(&r, &err)
+		     : r.unbundle_dir ? lay_out(&r, &err)
+				      : run(&r, &in, &err);
 	errno = 0;
 	flushed = rc < 0 ? 0 : args_flush(stdout, STDOUT_NAME, &err);
 	rc = flushed ? flushed : rc;
@@ -333,7 +347,7 @@ int main(int argc, char **argv)
 		args_complain("resolve", &err);
 		code = EXIT_TROUBLE;
 	} else {
-		code = rc || r.header_only ? EXIT_FINE : exit_code(&r);
+		code = rc || r.header_only || r.unbundle_dir ? EXIT_FINE : exit_code(&r);
 	}
 	loaded_done(&in);
 	resolve_options_done(&r);

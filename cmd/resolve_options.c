@@ -284,6 +284,9 @@ static const struct option_row options[] = {
 	 "needs of binaries, JIT compilers and kernel: any machine reads it",
 	 SETS_FLAG(bundle)},
 	{0, "bundle-full", NULL, NULL, "the same with whole files", SETS_FLAG(load.bundle_full)},
+	{0, "unbundle", NULL, "DIR",
+	 "lay the files that a recording carries out in DIR, for gdb and others",
+	 SETS_TEXT(unbundle_dir)},
 	{0, "diff", NULL, "BASE",
 	 "how the input differs from this one.\n"
 	 "Several runs show what is noise: --diff base/*.data --new new/*.data, or\nfolders",
@@ -666,6 +669,9 @@ static int finish_options(struct resolve *r, struct err *err)
 		r->output_path = NULL;
 	if (r->output_path && is_input(r, r->output_path))
 		return err_set(err, ERR_USAGE, r->output_path, "-o names the recording itself");
+	if (r->unbundle_dir && (r->output_path || r->inputs.n != 1 || r->bundle || r->format))
+		return err_set(err, ERR_USAGE, NULL,
+			       "--unbundle DIR takes one recording, and writes into DIR only");
 	r->bundle |= r->load.bundle_full;
 	if (r->bundle && (!r->output_path || r->inputs.n != 1 || r->diff.paths[0].n || r->format))
 		return err_set(err, ERR_USAGE, NULL,

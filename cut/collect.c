@@ -75,9 +75,7 @@ static uint64_t key_of(const struct map *m, uint64_t ip)
 {
 	const enum dso_kind kind = m->dso->kind;
 
-	return kind == DSO_FILE || kind == DSO_VDSO || kind == DSO_KERNEL_MODULE
-		       ? map_ip_to_off(m, ip)
-		       : ip;
+	return kind == DSO_FILE || kind == DSO_VDSO ? map_ip_to_off(m, ip) : ip;
 }
 
 static bool has_code(const struct map *m)
@@ -136,8 +134,11 @@ static struct known_word look_up(struct cut_hits *h, const struct address_space 
 	}
 	if (!mod->image || !module_ip_to_vaddr(mod, m, word, &vaddr))
 		return k;
-	if (cut_is_behind_call(mod->image, vaddr))
+	/* The call may be the last instruction of its function. */
+	if (cut_is_behind_call(mod->image, vaddr)) {
+		add(h, m->dso, key_of(m, word) - 1, false);
 		add(h, m->dso, key_of(m, word) - 1, true);
+	}
 	if (returns_from_signal(mod->image, vaddr)) {
 		k.flags |= IS_SIGNAL;
 		add(h, m->dso, key_of(m, word), true);

@@ -142,6 +142,7 @@ static void mark(struct pieces *p, struct frames *f, const struct cut_addrs *cod
 		 struct hit_functions *hit)
 {
 	const struct entry *last = NULL;
+	bool inside;
 	size_t i, n;
 
 	for (i = 0; i < code->n; i++) {
@@ -158,12 +159,14 @@ static void mark(struct pieces *p, struct frames *f, const struct cut_addrs *cod
 		if (e)
 			continue;
 		pieces_keep_vaddr(p, a > GAP_BYTES ? a - GAP_BYTES : 0, a + GAP_BYTES);
-		keep_at(f, a - GAP_BYTES);
-		keep_at(f, a + GAP_BYTES);
+		/* As in unwind/: code between two such functions is not worth reading the whole
+		 * file. */
+		inside = keep_at(f, a - GAP_BYTES) != NULL;
+		inside &= keep_at(f, a + GAP_BYTES) != NULL;
 		n = begun(f, a);
 		if (n < f->by_start.n)
 			f->by_start.v[n]->keep = true;
-		if (hit && vec_push(&hit->bare, a))
+		if (hit && (vec_push(&hit->bare, a) || (!inside && vec_push(&hit->lost, a))))
 			p->nomem = true;
 	}
 }

@@ -213,7 +213,7 @@ static int read_symbols(struct functab *tab, struct module *m)
 
 /* Without tables unwinding reads the code of the function from its start. Where that is not known
  * either, it looks for calls of it in all code of the file. */
-static void keep_bare_code(struct pieces *p, struct module *m, const struct cut_addrs *bare,
+static void keep_bare_code(struct pieces *p, struct module *m, const struct hit_functions *hit,
 			   const struct cut_addrs *frames)
 {
 	struct func_cursor cursor = {0};
@@ -221,16 +221,15 @@ static void keep_bare_code(struct pieces *p, struct module *m, const struct cut_
 	struct go_table go;
 	bool has_go = go_table_open(&go, m->image), scans = false;
 	const struct elf_segment *segs;
+	const struct cut_addrs *bare = &hit->bare;
 	uint64_t start, end;
-	size_t i, k = 0, n;
+	size_t i, n;
 
 	if (bare->n && read_symbols(&tab, m))
 		p->nomem = true;
 	for (i = 0; i < bare->n; i++) {
 		const uint64_t a = bare->v[i];
 
-		while (k < frames->n && frames->v[k] < a)
-			k++;
 		if (!is_exec(m->image, a))
 			continue;
 		if (has_go && go_table_bounds(&go, a, &start, &end)) {
@@ -243,8 +242,8 @@ static void keep_bare_code(struct pieces *p, struct module *m, const struct cut_
 				end = a + 4096;
 			pieces_keep_vaddr(p, start > AROUND_BYTES ? start - AROUND_BYTES : 0,
 					  end + AROUND_BYTES);
-		} else if (k < frames->n && frames->v[k] == a) {
-			scans = true;
+		} else {
+			scans |= cut_addrs_has(&hit->lost, a) && cut_addrs_has(frames, a);
 		}
 	}
 	n = elf_image_segments(m->image, &segs);
@@ -319,7 +318,7 @@ static int put_image(struct job *j, struct bundle_blob *out, struct err *err)
 		if (j->m->debug != img)
 			cut_debug_frame(&p, &j->need->code);
 		keep_go_module(&p);
-		keep_bare_code(&p, j->m, &hit.bare, &j->need->frames);
+		keep_bare_code(&p, j->m, &hit, &j->need->frames);
 		cut_relocations(&p, is_go(img), &j->symbols);
 		cut_addrs_sort(&j->symbols);
 		cut_symbols(&p, ".dynsym", &j->symbols, j->all_symbols);
@@ -328,6 +327,7 @@ static int put_image(struct job *j, struct bundle_blob *out, struct err *err)
 	size = cut_headers(&p, j->m->debug == img ? &j->dwarf : &none);
 	rc = put_entry(&p, j->e, BUNDLE_IMAGE, elf_image_build_id(img), size, j->need, out, err);
 	vec_done(&hit.bare);
+	vec_done(&hit.lost);
 	pieces_done(&p);
 	return rc;
 }

@@ -46,6 +46,7 @@ uint8_t *pieces_copy(struct pieces *p, const uint8_t *bytes, uint64_t size)
 void pieces_done(struct pieces *p)
 {
 	vec_done(&p->v);
+	vec_done(&p->stubs);
 	arena_done(&p->owned);
 }
 

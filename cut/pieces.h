@@ -12,7 +12,8 @@ struct pieces {
 	const uint8_t *bytes; /* of the image */
 	size_t size;
 	VEC(struct bundle_range) v;
-	struct arena owned; /* changed copies */
+	struct cut_addrs stubs; /* symbols (numbers in .dynsym) that the PLT names */
+	struct arena owned;	/* changed copies */
 	bool nomem;
 };
 
@@ -32,6 +33,7 @@ void pieces_done(struct pieces *p);
 /* The functions around wanted addresses, as tables of the file tell them. */
 struct hit_functions {
 	struct cut_addrs bare; /* wanted addresses without call frame information */
+	struct cut_addrs lost; /* of these the ones that have none near them on both sides either */
 };
 
 /* frames.c: keeps the entries of .eh_frame or .debug_frame around the wanted addresses, in the
@@ -40,6 +42,7 @@ struct hit_functions {
 void cut_frames(struct pieces *p, struct module *m, const struct cut_addrs *code,
 		struct hit_functions *hit);
 void cut_debug_frame(struct pieces *p, const struct cut_addrs *code);
+bool cut_addrs_has(const struct cut_addrs *a, uint64_t v); /* a is sorted */
 /* symbols.c: keeps the symbols that cover the addresses, begin before or follow them. */
 void cut_symbols(struct pieces *p, const char *table, const struct cut_addrs *addrs, bool all);
 /* The dynamic relocations that name stubs of the PLT. Adds the functions that these call. */

@@ -45,6 +45,13 @@ static size_t below(const struct cut_addrs *a, uint64_t v)
 	return low;
 }
 
+bool cut_addrs_has(const struct cut_addrs *a, uint64_t v)
+{
+	size_t i = below(a, v);
+
+	return i < a->n && a->v[i] == v;
+}
+
 static bool has_between(const struct cut_addrs *a, uint64_t start, uint64_t end)
 {
 	size_t i = below(a, start);
@@ -117,13 +124,14 @@ static bool is_sign(const char *name)
 }
 
 static void fill(struct symbol_copy *c, const struct cut_addrs *addrs,
-		 const struct cut_addrs *starts)
+		 const struct cut_addrs *starts, const struct cut_addrs *numbers)
 {
 	size_t i;
 
 	for (i = 0; i < c->t.n; i++) {
 		Elf64_Sym s = elf_symbols_at(&c->t, i);
-		bool keep = s.st_shndx == SHN_UNDEF || is_sign(elf_symbols_name(&c->t, &s));
+		bool keep = s.st_shndx == SHN_UNDEF || cut_addrs_has(numbers, i) ||
+			    is_sign(elf_symbols_name(&c->t, &s));
 
 		if (!keep && is_code_symbol(&s))
 			keep = has_between(starts, s.st_value, s.st_value + 1) ||
@@ -158,6 +166,7 @@ static bool ranges_of(struct pieces *p, const struct elf_symbols *t, struct elf_
 
 void cut_symbols(struct pieces *p, const char *table, const struct cut_addrs *addrs, bool all)
 {
+	static const struct cut_addrs none;
 	struct cut_addrs starts = {0};
 	struct elf_section s, names;
 	struct symbol_copy c = {0};
@@ -175,7 +184,7 @@ void cut_symbols(struct pieces *p, const char *table, const struct cut_addrs *ad
 	if (!c.entries || !c.names || wanted_starts(&c.t, addrs, &starts)) {
 		p->nomem = true;
 	} else {
-		fill(&c, addrs, &starts);
+		fill(&c, addrs, &starts, strcmp(table, ".dynsym") ? &none : &p->stubs);
 		pieces_put(p, s.off, s.size, c.entries);
 		pieces_put(p, names.off, names.size, c.names);
 	}
@@ -208,6 +217,8 @@ static void cut_rela(struct pieces *p, const struct processor *cpu, const struct
 		if (!names_stub(cpu, (uint32_t)ELF64_R_TYPE(r.r_info)))
 			continue;
 		memcpy(copy + i * sizeof r, &r, sizeof r);
+		if (vec_push(&p->stubs, ELF64_R_SYM(r.r_info)))
+			p->nomem = true;
 		if (ELF64_R_TYPE(r.r_info) == cpu->reloc_irelative &&
 		    vec_push(symbols, (uint64_t)r.r_addend))
 			p->nomem = true;
@@ -233,4 +244,5 @@ void cut_relocations(struct pieces *p, bool all, struct cut_addrs *symbols)
 		else
 			cut_rela(p, cpu, &s, symbols);
 	}
+	cut_addrs_sort(&p->stubs);
 }

@@ -205,6 +205,12 @@ int loaded_detach(struct loaded *l, unsigned keep, struct err *err);
 int load_portable(const struct load_options *opt, struct loaded *l, FILE *out,
 		  struct cut_report *report, struct err *err);
 
+/* Writes the files that a recording carries below a folder that exists: PATH/ID/elf (vdso, debug),
+ * as in perf's ~/.debug, and links to them by build id: .build-id/12/34.. to the folder, as perf,
+ * .build-id/12/34...debug to the file with symbols, as gdb, LLVM and elfutils have it. Files that
+ * are there already are replaced. *n: how many. Returns 0, or negative with *err. */
+int load_unbundle(const char *path, const char *dir, size_t *n, struct err *err);
+
 /* Are the events (a list of names; NULL: any) among the profile's? If not, *err lists those. */
 int load_check_events(const struct profile *p, const char *list, struct err *err);
 /* Hands out the header of a recording, a line each; nothing else is read. Returns 0, or negative

@@ -448,6 +448,24 @@ static struct elf_image *find_vdso(struct finder *f)
 	return NULL;
 }
 
+/* The file that a recorder still has open: also if it was deleted, replaced, or is nowhere in this
+ * mount namespace. The kernel may have told no build id of it. */
+static struct elf_image *find_pinned(struct finder *f)
+{
+	const struct dso *dso = f->entry->m.dso;
+	struct file_check check = {.id = &dso->build_id, .wants_code = true};
+	int fd = f->dirs->pinned ? f->dirs->pinned(f->dirs->pinned_arg, dso) : -1;
+	char name[PATH_MAX];
+
+	if (fd < 0)
+		return NULL;
+	/* Two files can have had one path. */
+	if (snprintf(name, sizeof name, "%s", dso->path) >= (int)sizeof name ||
+	    cache_find(f->cache, name))
+		return NULL;
+	return finder_try_fd(f, &check, fd, name);
+}
+
 struct elf_image *find_image(struct finder *f)
 {
 	const struct dso *dso = f->entry->m.dso;
@@ -457,7 +475,9 @@ struct elf_image *find_image(struct finder *f)
 	case DSO_FILE:
 	case DSO_KERNEL_MODULE:
 		/* Without a build id nothing proves that a file here is the recorded one. */
-		img = dso->build_id.size ? NULL : find_recorded(f);
+		img = find_pinned(f);
+		if (!img && !dso->build_id.size)
+			img = find_recorded(f);
 		if (!img)
 			img = find_by_path(f);
 		if (!img)

@@ -21,6 +21,8 @@ struct search_path {
 	char *os_release;		       /* of the recording; "" when unknown */
 	int64_t recorded_s;
 	const struct bundle *bundle; /* borrowed; NULL: none */
+	int (*pinned)(void *arg, const struct dso *dso);
+	void *pinned_arg;
 };
 
 /* Images by path: common (dwz) files are shared by many modules. */

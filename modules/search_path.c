@@ -68,6 +68,8 @@ int search_path_init(struct search_path *p, const struct modules_options *opt)
 	p->debuginfod_dir = debuginfod_dir(opt, home);
 	p->recorded_s = opt->recorded_s;
 	p->bundle = opt->bundle;
+	p->pinned = opt->pinned;
+	p->pinned_arg = opt->pinned_arg;
 	p->os_release = strdup(opt->os_release ? opt->os_release : "");
 	ok = p->symfs && p->buildid_dir && p->debuginfod_dir && p->os_release;
 	for (i = 0; ok && opt->debug_dirs && opt->debug_dirs[i] && n < PLACES_DIRS_MAX; i++)

@@ -1,28 +1,19 @@
 #!/usr/bin/env python3
 """A recording that carries what its profile needs: `resolve --bundle` of what capture and perf wrote, read where there is nothing of the
-recording machine - an empty --symfs, no HOME, no cache, where possible no /proc - says byte for byte what is said beside the files."""
+recording machine - a root with nothing else in it, no HOME, no cache, no /proc - says byte for byte what is said beside the files."""
 import struct
+import sys
 
 from common import *
+from nowhere import RESOLVE_NOWHERE, elsewhere
 
 tap = Tap()
 need_events()
-os.makedirs("empty", exist_ok=True)
 os.environ["XDG_CACHE_HOME"] = os.path.abspath("cache")
-# An empty file system in the place of /proc: neither the kernel's symbols nor processes are there.
-HIDE = ["unshare", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"]), "--mount", "--propagation", "private",
-        "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
-if run([*HIDE, "true"], check=False).returncode:
-    HIDE = []
-NOWHERE = {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}
 
 
 def beside(data, *options):
     return run([RESOLVE, "-q", *options, data])
-
-
-def elsewhere(data, *options, check=True):
-    return run([*HIDE, RESOLVE, "--no-cache", "--symfs", os.path.abspath("empty"), *options, data], env=NOWHERE, check=check)
 
 
 def same(name, data, *names):
@@ -98,6 +89,39 @@ def damage():
     tap.check(p.returncode == 1 and p.stdout and "200" in p.stderr + "200", "cut in the bundle: what is there is read", p.returncode, p.stderr[-300:])
 
 
+def others_read_it():
+    """The files with holes, laid out, for tools that know nothing of this project: names and lines of the addresses that were recorded."""
+    program = build("g++", "threads.cc", "fixed", "-O2", "-g", "-pthread", "-no-pie")
+    run([CAPTURE, "-q", "-e", "cpu-clock:u", "-F", "499", "-o", "fixed.data", "--", program, "1", "1000"])
+    run([RESOLVE, "-q", "--bundle", "-o", "x.data", "fixed.data"])
+    p = run([RESOLVE, "--unbundle", "out", "x.data"])
+    with open("list", "w") as f:
+        f.write(run(["find", "out", "-name", "elf"]).stdout)
+    elf = [l for l in open("list").read().split() if "/fixed/" in l]
+    tap.check(len(elf) == 1 and " files" in p.stderr, "--unbundle lays the files out", p.stderr, elf)
+    leaves = set()
+    for block in run([RESOLVE, "-q", "--no-inline", "-f", "script", "-F", "ip,sym,dso", "fixed.data"]).stdout.split("\n\n"):
+        first = block.strip().splitlines()[:1]
+        if first and "/fixed)" in first[0]:
+            leaves.add((first[0].split()[0], first[0].split()[1].split("(")[0].split("<")[0]))
+    leaves = sorted(leaves)[:5]
+    tap.check(leaves, "there are addresses to ask for")
+    for tool, ask in (("eu-addr2line", lambda a: ["eu-addr2line", "-f", "-i", "-C", "-e", elf[0], f"0x{a}"]),
+                      ("llvm-symbolizer", lambda a: ["llvm-symbolizer", f"--obj={elf[0]}", f"0x{a}"]),
+                      ("gdb", lambda a: ["gdb", "-nx", "-batch", "-ex", f"info symbol 0x{a}", "-ex", f"info line *0x{a}", elf[0]])):
+        if not have(tool):
+            tap.skip(tool, "not here")
+            continue
+        said = [(a, name, run(ask(a), check=False)) for a, name in leaves]
+        bad = [(a, name, p.stdout, p.stderr[-200:]) for a, name, p in said if name not in p.stdout]
+        lines = sum(".cc:" in p.stdout or ".h:" in p.stdout or ' of "' in p.stdout for _, _, p in said)
+        tap.check(not bad and (lines or tool == "eu-addr2line"), f"{tool} reads the files", *bad[:2], f"{lines} lines")
+    p = run([RESOLVE, "--unbundle", "out", "fixed.data"], check=False)
+    tap.check(p.returncode == 2 and "carries no files" in p.stderr, "--unbundle of a recording that carries none", p.stderr)
+    p = run([RESOLVE, "--unbundle", "out", "-o", "z", "x.data"], check=False)
+    tap.check(p.returncode == 2 and "--unbundle" in p.stderr, "--unbundle with -o", p.stderr)
+
+
 def refusals():
     for args, words in ((["--bundle", "x.data"], "-o FILE"), (["--bundle", "-o", "x.data", "x.data"], "recording itself"),
                         (["--bundle", "-f", "top", "-o", "z", "x.data"], "--bundle")):
@@ -108,8 +132,12 @@ def refusals():
     tap.check(p.returncode == 2 and "--bundle is for a recording in a file" in p.stderr, "refused: standard input", p.stderr)
 
 
+if not RESOLVE_NOWHERE:
+    tap.skip("recordings that carry their files", "no root of its own can be entered here")
+    sys.exit(0)
 programs()
 perf_reads_it()
 says_where_from()
 damage()
 refusals()
+others_read_it()

@@ -1,0 +1,254 @@
+/* bundle_pins.c - opens each mapped file once, as far as descriptors allow. */
+#include "capture/bundle_pins.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/rooted.h"
+#include "capture/mmap2.h"
+
+enum {
+	/* Descriptors that others need at the end of the recording. */
+	KEPT_FREE = 64,
+	PINS_MAX = 4096,
+	STATUS_BYTES = 8192,
+	FILE_BYTES_MAX = 256 << 20,
+	CHUNK = 64 << 10,
+	/* perf_event.h, PERF_RECORD_MMAP2: where the build id is, with its size. */
+	ID_AT = 40,
+};
+
+void pins_begin(struct pins *p)
+{
+	struct rlimit limit;
+
+	p->on = true;
+	p->room = 0;
+	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur > 4 * KEPT_FREE)
+		p->room = limit.rlim_cur / 2 < PINS_MAX ? limit.rlim_cur / 2 : PINS_MAX;
+}
+
+static uint64_t key_of_id(const struct build_id *id)
+{
+	return hash_bytes(id->bytes, id->size);
+}
+
+static uint64_t key_of_inode(uint32_t maj, uint32_t min, uint64_t ino)
+{
+	return hash_mix((uint64_t)maj << 32 | min, ino);
+}
+
+static uint64_t key_of(const struct mmap2 *m, const uint8_t *rec)
+{
+	struct build_id id = {0};
+
+	if (!m->has_build_id)
+		return key_of_inode(m->maj, m->min, m->ino);
+	id.size = rec[ID_AT] <= BUILD_ID_MAX ? rec[ID_AT] : BUILD_ID_MAX;
+	memcpy(id.bytes, rec + ID_AT + 4, id.size);
+	return key_of_id(&id);
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static bool is_file(int fd)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && S_ISREG(st.st_mode);
+}
+
+static int open_mapped(const struct mmap2 *m)
+{
+	char name[PATH_MAX];
+	int fd;
+
+	snprintf(name, sizeof name, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, m->pid,
+		 m->start, m->start + m->bytes);
+	fd = open(name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd >= 0 && !is_file(fd)) {
+		close(fd);
+		fd = -1;
+	}
+	/* That needs CAP_CHECKPOINT_RESTORE. Which file it is will be checked by its build id. */
+	if (fd < 0 && m->has_build_id &&
+	    snprintf(name, sizeof name, "/proc/%" PRIu32 "/root%s", m->pid, m->path) <
+		    (int)sizeof name)
+		fd = rooted_open(NULL, name, true);
+	return fd;
+}
+
+static void pin_file(struct pins *p, const struct mmap2 *m, const uint8_t *rec)
+{
+	const uint64_t key = key_of(m, rec);
+	int fd;
+
+	if (hash_get(&p->by_file, key) != HASH_NONE)
+		return;
+	if (!p->room) {
+		p->left_out++;
+		return;
+	}
+	fd = open_mapped(m);
+	if (fd < 0)
+		return; /* another process may map it */
+	if (vec_push(&p->fds, fd)) {
+		close(fd);
+		return;
+	}
+	p->room--;
+	if (hash_put(&p->by_file, key, (uint32_t)p->fds.n - 1))
+		p->room = 0;
+}
+
+int pins_find(void *pins, const struct dso *dso)
+{
+	struct pins *p = pins;
+	uint32_t i = hash_get(&p->by_file, dso->ino ? key_of_inode(dso->maj, dso->min, dso->ino)
+						    : key_of_id(&dso->build_id));
+
+	return i == HASH_NONE ? -1 : p->fds.v[i];
+}
+
+/* ---- processes ------------------------------------------------------------------------------- */
+
+/* The last number in the NSpid line of its status; else its own. */
+static uint32_t inner_pid(uint32_t pid)
+{
+	char name[64], status[STATUS_BYTES], *line, *end;
+	ssize_t n;
+	int fd;
+
+	snprintf(name, sizeof name, "/proc/%" PRIu32 "/status", pid);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? 0 : read(fd, status, sizeof status - 1);
+	if (fd >= 0)
+		close(fd);
+	status[n > 0 ? n : 0] = 0;
+	line = strstr(status, "\nNSpid:");
+	end = line ? strchr(line + 1, '\n') : NULL;
+	if (!end)
+		return pid;
+	*end = 0;
+	line = strrchr(line, '\t');
+	return line ? (uint32_t)strtoul(line, NULL, 10) : pid;
+}
+
+static int open_place(uint32_t pid, const char *what, int flags)
+{
+	char name[64];
+
+	snprintf(name, sizeof name, "/proc/%" PRIu32 "/%s", pid, what);
+	return open(name, flags | O_CLOEXEC);
+}
+
+static void pin_root(struct pins *p, uint32_t pid)
+{
+	struct pinned_root r = {.pid = pid};
+
+	if (p->room < 2 || hash_get(&p->by_pid, pid) != HASH_NONE)
+		return;
+	r.root = open_place(pid, "root", O_PATH | O_DIRECTORY);
+	/* Without it what is mounted there goes with the last process. */
+	r.mounts = open_place(pid, "ns/mnt", O_RDONLY);
+	r.inner = inner_pid(pid);
+	if (vec_push(&p->roots, r)) {
+		close(r.root);
+		close(r.mounts);
+		return;
+	}
+	p->room -= 2;
+	if (hash_put(&p->by_pid, pid, (uint32_t)p->roots.n - 1))
+		p->room = 0;
+}
+
+static void *read_all(int fd, size_t *size)
+{
+	uint8_t *v = NULL, *more;
+	size_t n = 0, cap = 0;
+	ssize_t got = 1;
+
+	while (got > 0 && n < FILE_BYTES_MAX) {
+		if (cap - n < CHUNK) {
+			cap = cap ? cap * 2 : CHUNK;
+			more = realloc(v, cap);
+			if (!more)
+				break;
+			v = more;
+		}
+		got = read(fd, v + n, cap - n);
+		n += got > 0 ? (size_t)got : 0;
+	}
+	*size = n;
+	return v;
+}
+
+/* Below the root of the process; of any owner there: it is the process's own machine. On this one,
+ * only this user's and root's. */
+void *pins_read(void *pins, const struct dso *dso, uint32_t pid, size_t *size)
+{
+	struct pins *p = pins;
+	uint32_t i = hash_get(&p->by_pid, pid);
+	const struct pinned_root *r = i == HASH_NONE ? NULL : &p->roots.v[i];
+	char root[64] = "", path[PATH_MAX];
+	struct stat st;
+	void *v = NULL;
+	int fd;
+
+	if (r && r->root >= 0)
+		snprintf(root, sizeof root, "/proc/self/fd/%d", r->root);
+	if (r && dso->kind == DSO_ANON)
+		snprintf(path, sizeof path, "%s/tmp/perf-%" PRIu32 ".map", root, r->inner);
+	else
+		snprintf(path, sizeof path, "%s%.4000s", root, dso->path);
+	fd = rooted_open(*root ? root : NULL, path, true);
+	if (fd < 0)
+		return NULL;
+	if (!fstat(fd, &st) && (rooted_is_trusted(&st) || (r && r->inner != r->pid)))
+		v = read_all(fd, size);
+	close(fd);
+	return v;
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+void pins_note(struct pins *p, const uint8_t *rec, size_t n)
+{
+	struct mmap2 m;
+
+	if (!p->on || !mmap2_parse(rec, n, &m) || mmap2_is_data(&m) || !(m.prot & PROT_EXEC) ||
+	    (m.misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER)
+		return;
+	if (m.path[0] == '/' && m.path[1] != '/')
+		pin_file(p, &m, rec);
+	else if (m.path[0] == '/' && (m.has_build_id || !m.ino))
+		pin_root(p, m.pid);
+	if (strstr(m.path, "/jit-"))
+		pin_root(p, m.pid);
+}
+
+void pins_done(struct pins *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->fds.n; i++)
+		close(p->fds.v[i]);
+	for (i = 0; i < p->roots.n; i++) {
+		if (p->roots.v[i].root >= 0)
+			close(p->roots.v[i].root);
+		if (p->roots.v[i].mounts >= 0)
+			close(p->roots.v[i].mounts);
+	}
+	vec_done(&p->fds);
+	vec_done(&p->roots);
+	hash_done(&p->by_file);
+	hash_done(&p->by_pid);
+}

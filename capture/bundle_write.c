@@ -1,0 +1,78 @@
+/* bundle_write.c - reads the recording and packs what its stacks went through. */
+#include "capture/bundle_write.h"
+
+#include "base/threads.h"
+
+/* Of zstd: a second for what a large program needs. */
+enum { ZSTD_LEVEL = 9, CACHE_MIN_BYTES = 4096 };
+
+static int collect_kernel(struct cut_hits *hits, struct cut_addrs *ips)
+{
+	size_t i, k;
+
+	for (i = 0; i < cut_hits_count(hits); i++) {
+		const struct cut_dso *d = cut_hits_at(hits, i);
+
+		if (d->dso->kind != DSO_KERNEL && d->dso->kind != DSO_KERNEL_MODULE)
+			continue;
+		for (k = 0; k < d->code.n; k++)
+			if (vec_push(ips, d->code.v[k]))
+				return -1;
+	}
+	cut_addrs_sort(ips);
+	return 0;
+}
+
+static int make(struct perf_file *f, struct modules *ms, struct pins *pins,
+		const struct capture_options *opt, struct bundle_blob *section,
+		struct cut_report *report, struct err *err)
+{
+	char dir[4096];
+	const struct dwarf_cache cache = {dwarf_cache_dir(dir, sizeof dir) ? dir : NULL,
+					  (uint64_t)1 << 30, CACHE_MIN_BYTES};
+	struct cut_options co = {
+		.level = opt->bundle - CAPTURE_BUNDLE_IDS + CUT_IDS,
+		.max_bytes = opt->bundle_max,
+		.n_threads = threads_available(),
+		.zstd_level = ZSTD_LEVEL,
+		.cache = cache.dir ? &cache : NULL,
+		.read_file = pins_read,
+		.arg = pins,
+	};
+	struct kernel_functions kernel = {0};
+	struct cut_addrs ips = {0};
+	struct cut_hits *hits;
+	int rc = cut_collect(&hits, f, ms, err);
+
+	if (!rc && (collect_kernel(hits, &ips) || kernel_functions_find(&kernel, &ips)))
+		rc = err_nomem(err);
+	co.kernel = kernel.v.v;
+	co.n_kernel = kernel.v.n;
+	if (!rc)
+		rc = cut_bundle(section, f, ms, hits, &co, report, err);
+	vec_done(&ips);
+	kernel_functions_done(&kernel);
+	cut_hits_free(hits);
+	return rc;
+}
+
+int bundle_write(const char *path, struct pins *pins, const struct capture_options *opt,
+		 struct bundle_blob *section, struct cut_report *report, struct err *err)
+{
+	struct perf_file_options fo = {.alone = true};
+	struct modules_options mo = {.pinned = pins_find, .pinned_arg = pins};
+	struct perf_file *f = NULL;
+	struct modules *ms = NULL;
+	int rc = perf_file_open(&f, path, &fo, err);
+
+	*report = (struct cut_report){0};
+	if (!rc) {
+		mo.os_release = perf_file_info(f)->os_release;
+		rc = modules_new(&ms, &mo, err);
+	}
+	if (!rc)
+		rc = make(f, ms, pins, opt, section, report, err);
+	modules_free(ms);
+	perf_file_close(f);
+	return rc;
+}

@@ -1,0 +1,178 @@
+/* unbundle.c - lays out what a recording carries, for other tools. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/write_all.h"
+#include "load/load.h"
+
+enum { PAGE = 4096, HEX_MAX = 2 * BUILD_ID_MAX + 1 };
+
+struct layout {
+	int dir;
+	const char *dir_name;
+	size_t n;
+};
+
+/* Paths come from the recording: a part ".." would lead out of the folder. */
+static bool is_safe(const char *path)
+{
+	const char *p = path;
+
+	while (*p) {
+		size_t n = strcspn(p, "/");
+
+		if ((n == 2 && !strncmp(p, "..", 2)) || (n == 1 && *p == '.') || n > NAME_MAX)
+			return false;
+		p += n + (p[n] == '/');
+	}
+	return *path && strlen(path) < PATH_MAX / 2;
+}
+
+/* Makes the folders of a path, and opens the last one. No link in it is followed. */
+static int make_folders(const struct layout *l, const char *path)
+{
+	char part[NAME_MAX + 1];
+	int at = dup(l->dir), next;
+
+	while (at >= 0 && *path) {
+		size_t n = strcspn(path, "/");
+
+		memcpy(part, path, n);
+		part[n] = 0;
+		path += n + (path[n] == '/');
+		if (!n)
+			continue;
+		mkdirat(at, part, 0755);
+		next = openat(at, part, O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		close(at);
+		at = next;
+	}
+	return at;
+}
+
+/* Pages of zeros become holes. */
+static int write_bytes(int fd, const struct bundle_bytes *b)
+{
+	static const uint8_t zeros[PAGE];
+	size_t off, n;
+
+	if (ftruncate(fd, (off_t)b->n))
+		return errno;
+	for (off = 0; off < b->n; off += n) {
+		n = b->n - off < PAGE ? b->n - off : PAGE;
+		if (memcmp(b->v + off, zeros, n)) {
+			int e = write_all_at(fd, b->v + off, n, off);
+
+			if (e)
+				return e;
+		}
+	}
+	return 0;
+}
+
+static int write_file_at(struct layout *l, int folder, const char *name,
+			 const struct bundle_bytes *b, struct err *err)
+{
+	int fd, e;
+
+	unlinkat(folder, name, 0);
+	fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	e = fd < 0 ? errno : write_bytes(fd, b);
+	if (fd >= 0 && close(fd) && !e)
+		e = errno;
+	if (e)
+		return err_errno(err, e, l->dir_name, "write");
+	l->n++;
+	return 0;
+}
+
+static void link_at(const struct layout *l, const char *folder, const char *name, const char *to)
+{
+	int at = make_folders(l, folder);
+
+	if (at < 0)
+		return;
+	unlinkat(at, name, 0);
+	if (symlinkat(to, at, name) < 0)
+		(void)errno; /* tools find less */
+	close(at);
+}
+
+static const char *leaf_of(const struct bundle_entry *e)
+{
+	return e->kind == BUNDLE_DEBUG ? "debug" : e->path[0] == '[' ? "vdso" : "elf";
+}
+
+/* Links by build id. Of two files the one with more symbols is the debug file. */
+static void link_by_id(const struct layout *l, const struct bundle *b, const struct bundle_entry *e,
+		       const char *place, const char *hex)
+{
+	char folder[32], name[HEX_MAX + 8], to[PATH_MAX + 16];
+
+	snprintf(folder, sizeof folder, ".build-id/%.2s", hex);
+	snprintf(to, sizeof to, "../../%s", place);
+	link_at(l, folder, hex + 2, to);
+	if (e->kind == BUNDLE_IMAGE && bundle_find_id(b, BUNDLE_DEBUG, &e->id))
+		return;
+	snprintf(name, sizeof name, "%s.debug", hex + 2);
+	snprintf(to, sizeof to, "../../%s/%s", place, leaf_of(e));
+	link_at(l, folder, name, to);
+}
+
+static int lay_out(struct layout *l, const struct bundle *b, const struct bundle_entry *e,
+		   struct err *err)
+{
+	char hex[HEX_MAX] = "", place[PATH_MAX];
+	struct bundle_bytes bytes;
+	unsigned i;
+	int folder, rc;
+
+	if (!is_safe(e->path) || (e->kind != BUNDLE_IMAGE && e->kind != BUNDLE_DEBUG))
+		return 0;
+	if (bundle_contents(e, &bytes, NULL))
+		return 0; /* damaged: load says so */
+	for (i = 0; i < e->id.size; i++)
+		snprintf(hex + 2 * i, 3, "%02x", e->id.bytes[i]);
+	snprintf(place, sizeof place, "%s/%s", e->path + (e->path[0] == '/'), *hex ? hex : "no-id");
+	folder = make_folders(l, place);
+	rc = folder < 0 ? err_errno(err, errno, l->dir_name, "make a folder in")
+			: write_file_at(l, folder, leaf_of(e), &bytes, err);
+	if (folder >= 0)
+		close(folder);
+	bundle_bytes_done(&bytes);
+	if (!rc && e->id.size > 2)
+		link_by_id(l, b, e, place, hex);
+	return rc;
+}
+
+int load_unbundle(const char *path, const char *dir, size_t *n, struct err *err)
+{
+	struct layout l = {.dir = open(dir, O_DIRECTORY | O_CLOEXEC), .dir_name = dir};
+	struct perf_file *f = NULL;
+	struct bundle *b = NULL;
+	const uint8_t *section;
+	size_t size, i;
+	int rc = l.dir < 0 ? err_errno(err, errno, dir, "open")
+			   : perf_file_open(&f, path, NULL, err);
+
+	section = rc ? NULL : perf_file_feature(f, FEATURE_BUNDLE, &size);
+	if (!rc && !section)
+		rc = err_set(err, ERR_NOT_FOUND, path,
+			     "carries no files: `capture --bundle` and `resolve --bundle` make "
+			     "recordings that do");
+	if (!rc)
+		rc = bundle_open(&b, section, size, err);
+	for (i = 0; !rc && i < bundle_count(b); i++)
+		rc = lay_out(&l, b, bundle_at(b, i), err);
+	*n = l.n;
+	bundle_free(b);
+	perf_file_close(f);
+	if (l.dir >= 0)
+		close(l.dir);
+	return rc;
+}

@@ -1,0 +1,147 @@
+/* test_bundle.c - what is put into a bundle comes out of it; what is damaged does not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "bundle/bundle.h"
+
+static const struct build_id id = {.size = 4, .bytes = {1, 2, 3, 4}};
+
+/* A file of 1 MiB with two ranges, a perf map, another file without build id. */
+static struct bundle_blob make(void)
+{
+	static const uint8_t a[] = "first", b[] = "second", text[] = "10 20 f\n";
+	const struct bundle_range holes[] = {{0, sizeof a, a}, {0x80000, sizeof b, b}};
+	const struct bundle_range all = {0, sizeof text - 1, text};
+	struct bundle_blob out = {0};
+
+	assert_int_equal(bundle_begin(&out), 0);
+	assert_int_equal(bundle_put(&out,
+				    &(struct bundle_entry){.kind = BUNDLE_IMAGE,
+							   .path = "/bin/x",
+							   .id = id,
+							   .size = 1 << 20},
+				    holes, 2, 3),
+			 0);
+	assert_int_equal(
+		bundle_put(&out,
+			   &(struct bundle_entry){.kind = BUNDLE_FILE, .path = "/tmp/perf-1.map"},
+			   &all, 1, 3),
+		0);
+	assert_int_equal(bundle_put(&out,
+				    &(struct bundle_entry){.kind = BUNDLE_IMAGE,
+							   .path = "/bin/y",
+							   .ino = 7,
+							   .maj = 8,
+							   .size = 100},
+				    holes, 1, 3),
+			 0);
+	return out;
+}
+
+static void comes_back(void **state)
+{
+	struct bundle_blob out = make();
+	const struct bundle_entry *e;
+	struct bundle_bytes bytes;
+	struct bundle *b;
+	struct dso dso = {.path = "/else", .build_id = id};
+
+	(void)state;
+	assert_int_equal(bundle_open(&b, out.v, out.n, NULL), 0);
+	assert_int_equal(bundle_count(b), 3);
+	assert_int_equal(bundle_lost_bytes(b), 0);
+	e = bundle_find(b, BUNDLE_IMAGE, &dso);
+	assert_non_null(e);
+	assert_int_equal(bundle_contents(e, &bytes, NULL), 0);
+	assert_int_equal(bytes.n, 1 << 20);
+	assert_string_equal((char *)bytes.v, "first");
+	assert_string_equal((char *)bytes.v + 0x80000, "second");
+	assert_int_equal(bytes.v[0x7ffff], 0);
+	bundle_bytes_done(&bytes);
+	e = bundle_find_path(b, BUNDLE_FILE, "/tmp/perf-1.map");
+	assert_non_null(e);
+	assert_int_equal(bundle_contents(e, &bytes, NULL), 0);
+	assert_string_equal((char *)bytes.v, "10 20 f\n");
+	bundle_bytes_done(&bytes);
+	dso = (struct dso){.path = "/bin/y", .ino = 7, .maj = 8};
+	assert_non_null(bundle_find(b, BUNDLE_IMAGE, &dso));
+	dso.ino = 9; /* another file at that path */
+	assert_null(bundle_find(b, BUNDLE_IMAGE, &dso));
+	dso = (struct dso){.path = "/bin/x"};
+	assert_null(bundle_find(b, BUNDLE_IMAGE, &dso));
+	bundle_free(b);
+	vec_done(&out);
+}
+
+/* Every byte flipped, every length cut: nothing crashes, and what opens is what was put in. */
+static void damage(void **state)
+{
+	struct bundle_blob out = make();
+	struct bundle_bytes bytes;
+	struct bundle *b;
+	size_t i, k, n;
+
+	(void)state;
+	for (i = 0; i < out.n; i++) {
+		out.v[i] ^= 0x10;
+		n = 0;
+		if (!bundle_open(&b, out.v, out.n, NULL)) {
+			n = bundle_count(b);
+			assert_true(n >= 2 || i < 16);
+			assert_true(n == 3 || bundle_lost_bytes(b) > 0);
+			for (k = 0; k < n; k++)
+				if (!bundle_contents(bundle_at(b, k), &bytes, NULL)) {
+					assert_true(bytes.v[0] == 'f' || bytes.v[0] == '1');
+					bundle_bytes_done(&bytes);
+				}
+			bundle_free(b);
+		} else {
+			assert_true(i < 12);
+		}
+		out.v[i] ^= 0x10;
+	}
+	for (i = 0; i < out.n; i++)
+		if (!bundle_open(&b, out.v, i, NULL)) {
+			assert_true(bundle_count(b) < 3 || i > out.n - 8);
+			bundle_free(b);
+		}
+	vec_done(&out);
+}
+
+/* Sizes that a file can claim but not have. */
+static void claims(void **state)
+{
+	struct bundle_blob out = make();
+	struct bundle_bytes bytes;
+	struct bundle_entry e;
+	struct bundle *b;
+
+	(void)state;
+	assert_int_equal(bundle_open(&b, out.v, out.n, NULL), 0);
+	e = *bundle_at(b, 0);
+	e.size = 1ull << 60;
+	assert_int_equal(bundle_contents(&e, &bytes, NULL), -ERR_LIMIT);
+	e = *bundle_at(b, 0);
+	e.packed = 1ull << 40;
+	assert_int_equal(bundle_contents(&e, &bytes, NULL), -ERR_LIMIT);
+	e = *bundle_at(b, 0);
+	e.size = 10; /* the second range is outside */
+	assert_int_equal(bundle_contents(&e, &bytes, NULL), -ERR_DAMAGED);
+	bundle_free(b);
+	vec_done(&out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(comes_back),
+		cmocka_unit_test(damage),
+		cmocka_unit_test(claims),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""capture --bundle: programs whose files are gone when the recording is read - deleted, replaced, in memory only, in a mount namespace that
+has ended, a perf map in a container - and what must not be in a recording: the environment."""
+import signal
+import sys
+
+from common import *
+from nowhere import RESOLVE_NOWHERE, elsewhere
+
+tap = Tap()
+need_events()
+THREADS = build("g++", "threads.cc", "threads", "-O2", "-g", "-pthread")
+SAMPLE = ["-e", "cpu-clock:u", "-F", "997"]
+
+
+def record(*args, check=True):
+    return run([CAPTURE, *SAMPLE, "-o", "x.data", *args], check=check)
+
+
+def share(text, *names):
+    """Percentage of the weight whose stack has one of these functions."""
+    stacks = folded(text)
+    good = sum(n for s, n in stacks.items() if any(f.startswith(names) for f in s))
+    return 100 * good / max(sum(stacks.values()), 1)
+
+
+def beside():
+    p = record("--bundle", "--", THREADS, "1", "2000")
+    tap.check("bundle of" in p.stderr and "made in" in p.stderr, "the summary says what the bundle cost", p.stderr)
+    a, b = run([RESOLVE, "-q", "x.data"]).stdout, elsewhere("x.data", check=False).stdout
+    tap.check(a == b and "main" in a, "as beside the files", a[:300], b[:300])
+    full = os.path.getsize("x.data")
+    for what in "ids", "unwind", "full", "none":
+        record(f"--bundle={what}", "--", THREADS, "1", "300")
+        p = elsewhere("x.data", check=False)
+        want = {"ids": None, "none": False, "unwind": None, "full": True}[what]
+        names = "main" in p.stdout
+        tap.check(want is None or names == want, f"--bundle={what}", p.stdout[:200], p.stderr[-300:])
+    p = record("--bundle", "--bundle-max", "2K", "--", THREADS, "1", "300")
+    tap.check("too large" in p.stderr, "--bundle-max says what it left out", p.stderr, str(full))
+
+
+def gone():
+    """Deleted while it runs, and replaced by another file at its path."""
+    for what, script in (("deleted", 'cp "$1" prog && ./prog 1 1500 & sleep 0.3; rm prog; wait'),
+                         ("replaced", 'cp "$1" prog && ./prog 1 1500 & sleep 0.3; cp /bin/true new; mv new prog; wait')):
+        record("--bundle", "--", "sh", "-c", script, "sh", THREADS)
+        p = elsewhere("x.data", check=False)
+        tap.check(share(p.stdout, "main", "start_thread", "_start", "work") > 0 and "main" in p.stdout, f"a program that was {what} while it ran", p.stdout[:300], p.stderr[-300:])
+
+
+def namespace():
+    """A static program below a root of its own, in a mount namespace that ends with it."""
+    if os.geteuid() or run(["unshare", "-m", "true"], check=False).returncode:
+        return tap.skip("a vanished mount namespace", "only root may have one here")
+    static = build("g++", "threads.cc", "static", "-O2", "-g", "-pthread", "-static")
+    script = 'mkdir -p box && mount -t tmpfs none box && mkdir box/app && cp "$1" box/app/inner && chroot box /app/inner 1 1000'
+    record("--bundle", "--", "unshare", "-m", "--propagation", "private", "sh", "-c", script, "sh", static)
+    p = elsewhere("x.data", check=False)
+    lines = [l for l in p.stdout.splitlines() if l.startswith("inner;")]
+    named = [l for l in lines if "[inner]" not in l]
+    tap.check(lines and len(named) > len(lines) / 2, "a program in a mount namespace that has ended", p.stdout[:500], p.stderr[-300:])
+
+
+def second_interrupt():
+    """^C ends the recording, and it is complete; ^C once more leaves the bundle out."""
+    p = subprocess.Popen([CAPTURE, *SAMPLE, "--bundle", "-o", "y.data", "--", THREADS, "1", "100000"], stderr=subprocess.PIPE, text=True)
+    try:
+        until(lambda: children(p.pid) and cpu_seconds(children(p.pid)[0]) > 0.3, "the program to run")
+        p.send_signal(signal.SIGINT)
+        _, err = p.communicate(timeout=120)
+    finally:
+        p.kill()
+    tap.check("bundle of" in err and "main" in elsewhere("y.data", check=False).stdout, "^C ends the recording and bundles", err)
+
+
+def secrets():
+    token = "SESAME" + "0123456789" * 3
+    env = {**os.environ, "PLANTED": token}
+    run([CAPTURE, *SAMPLE, "--no-compress", "--bundle", "-o", "x.data", "--", THREADS, "1", "800"], env=env)
+    with open("x.data", "rb") as f:
+        data = f.read()
+    p = run([RESOLVE, "--stats=json", "-q", "x.data"])
+    stats = json.loads([l for l in p.stderr.splitlines() if l.startswith("{")][0])
+    tap.check(token.encode() not in data, "the environment is not in a recording", f"{data.count(token.encode())} copies")
+    tap.check(stats["root"] >= 0.95 * stats["user_stacks"] > 0, "stacks are whole without it", str(stats)[:300])
+    run([CAPTURE, *SAMPLE, "--no-compress", "--keep-env", "-o", "x.data", "--", THREADS, "1", "800"], env=env)
+    with open("x.data", "rb") as f:
+        tap.check(token.encode() in f.read(), "--keep-env keeps it")
+
+
+if not RESOLVE_NOWHERE:
+    tap.skip("recordings that carry their files", "no root of its own can be entered here")
+    sys.exit(0)
+beside()
+gone()
+namespace()
+second_interrupt()
+secrets()
