@@ -204,6 +204,7 @@ static void add_source(struct lines *l, const struct place *at, size_t columns)
 	if (at->file == NO_FILE)
 		return;
 	s = source_line(&l->source, strtab_get(&l->p->strings, at->file), at->line, &n);
+	l->text.failed |= l->source.failed;
 	if (!s)
 		return;
 	text_clean(&clean, s, n < SOURCE_SHOWN ? n : SOURCE_SHOWN);
@@ -229,6 +230,7 @@ static size_t width_of_names(struct lines *l)
 		w = fit_width(t.s, t.n);
 		width = w > width ? w : width;
 	}
+	l->text.failed |= t.failed;
 	text_done(&t);
 	return width;
 }

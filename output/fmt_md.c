@@ -58,6 +58,7 @@ static void add_function(struct md *m, uint32_t symbol, size_t columns)
 
 	function_name(&name, &m->rows, symbol);
 	add_code(m, name.s, name.n, columns);
+	m->t.failed |= name.failed;
 	text_done(&name);
 }
 
@@ -67,6 +68,7 @@ static void add_module(struct md *m, uint32_t symbol)
 
 	function_module(&name, &m->rows, symbol);
 	add_code(m, name.s, name.n, 32);
+	m->t.failed |= name.failed;
 	text_done(&name);
 }
 
@@ -121,6 +123,7 @@ static void add_head(struct md *m, uint32_t event)
 		text_str(&m->t, " of ");
 		add_code(m, command.s, command.n, 200);
 	}
+	m->t.failed |= command.failed;
 	text_done(&command);
 	if (m->opt->diff.is_diff)
 		return;

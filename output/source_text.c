@@ -57,6 +57,7 @@ static void read_all(struct source_text *t, int fd)
 	char *more;
 
 	t->s = malloc(cap);
+	t->failed |= !t->s;
 	while (t->s && (n = read(fd, t->s + t->n, cap - t->n)) > 0) {
 		t->n += (size_t)n;
 		if (t->n < cap)
@@ -64,6 +65,7 @@ static void read_all(struct source_text *t, int fd)
 		if (cap >= SOURCE_BYTES)
 			break;
 		more = realloc(t->s, cap *= 2);
+		t->failed |= !more;
 		if (!more)
 			break;
 		t->s = more;
@@ -84,6 +86,7 @@ static void change_file(struct source_text *t, const char *path)
 	t->n = t->at = 0;
 	t->line = 1;
 	t->path = strdup(path);
+	t->failed |= !t->path;
 	fd = t->path ? find_source(t, path) : -1;
 	if (fd < 0)
 		return;

@@ -21,6 +21,7 @@ struct source_text {
 	size_t n;
 	uint32_t line; /* that begins at `at` */
 	size_t at;
+	bool failed; /* memory ran out: a line may be missing */
 };
 
 /* Line `line` (from 1) of the file with this path, without the white space around it; NULL:
