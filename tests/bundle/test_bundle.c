@@ -71,7 +71,7 @@ static void comes_back(void **state)
 	assert_non_null(bundle_find(b, BUNDLE_IMAGE, &dso));
 	dso.ino = 9; /* another file at that path */
 	assert_null(bundle_find(b, BUNDLE_IMAGE, &dso));
-	dso = (struct dso){.path = "/bin/x"};
+	dso = (struct dso){.path = "/bin/x", .ino = 7, .maj = 8};
 	assert_null(bundle_find(b, BUNDLE_IMAGE, &dso));
 	bundle_free(b);
 	vec_done(&out);
