@@ -49,6 +49,10 @@ UNSPOOL_CFLAGS := -std=gnu11 $(OPT) $(WARN) $(HARDEN) -fno-omit-frame-pointer -p
 	$(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=undefined) $(CFLAGS)
 # The cache tells builds of resolve apart by their build ids.
 LDLIBS := -Wl,--build-id -ldw -lelf -lz -llzma -lzstd -liberty -ltraceevent -lncursesw -ltinfo -ldl -lm -pthread
+# What only this refers to weakly (reader/reader.c); capture goes without.
+TRACE_TEXTS := -Wl,-u,tracepoints_new
+LDLIBS += $(TRACE_TEXTS)
+$(BIN)/capture: LDLIBS := $(filter-out $(TRACE_TEXTS),$(LDLIBS))
 CMOCKA := -lcmocka
 
 

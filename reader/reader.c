@@ -9,6 +9,12 @@
 #include "reader/record_stream.h"
 #include "reader/tracing.h"
 
+/* A program that never asks for the texts of tracepoints need not link libtraceevent: capture, which
+ * runs on machines with nothing installed. The others ask the linker for them (Makefile). */
+#pragma weak tracepoints_new
+#pragma weak tracepoints_free
+#pragma weak tracepoints_print
+
 #define WINDOW_BYTES (48u << 20)
 
 /* As perf does (open_file_read(), tools/perf/util/data.c): a recording names files that will be
@@ -91,7 +97,8 @@ void perf_file_close(struct perf_file *f)
 	if (f->features)
 		features_done(f->features);
 	free(f->features);
-	tracepoints_free(f->tracepoints);
+	if (f->tracepoints)
+		tracepoints_free(f->tracepoints);
 	machine_free(f->machine);
 	byte_source_close(&f->source);
 	vec_done(&f->notes);
@@ -174,7 +181,7 @@ static void tracing_settle(struct perf_file *f)
 	const uint8_t *p;
 	size_t size;
 
-	if (!f->wants_trace)
+	if (!f->wants_trace || !tracepoints_new)
 		return;
 	p = features_get(f->features, FEATURE_TRACING_DATA, &size);
 	if (!p)
