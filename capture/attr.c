@@ -55,7 +55,12 @@ void attr_for_samples(struct perf_event_attr *a, const struct event *e, const st
 	a->exclude_idle = e->exclude_idle;
 	a->exclude_callchain_kernel = e->exclude_kernel;
 	a->sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD;
-	if (event_is_tracepoint(e->type) || e->is_probe) {
+	if (e->is_switch) {
+		a->sample_type |= PERF_SAMPLE_RAW;
+		a->context_switch = 1;
+		a->freq = 1;
+		a->sample_freq = SWITCH_HZ;
+	} else if (event_is_tracepoint(e->type) || e->is_probe) {
 		a->sample_type |= event_is_tracepoint(e->type) ? PERF_SAMPLE_RAW : 0;
 		a->sample_period = p->period ? p->period : 1;
 		/* The kernel takes a sample of each event if the period is to be in it

@@ -46,6 +46,9 @@ struct attr_policy {
  * IDENTIFIER (perf_event.h, struct sample_id). Equal for all our events. */
 #define ATTR_SAMPLE_ID_BYTES 32
 
+/* Samples a second of context switches, on each processor and thread; of all there are records. */
+#define SWITCH_HZ 5000
+
 void attr_for_samples(struct perf_event_attr *a, const struct event *e,
 		      const struct attr_policy *p);
 /* cpu-clock and task-clock fire at any rate that is asked for. At a high rate the timer is due

@@ -21,6 +21,7 @@
 #include "capture/priority.h"
 #include "capture/session.h"
 #include "capture/record_writer.h"
+#include "capture/switch_event.h"
 #include "capture/synth.h"
 #include "capture/tracing_data.h"
 
@@ -44,6 +45,7 @@ struct recording {
 	struct child child;
 	struct session session;
 	struct drain drain;
+	struct hash_table switched; /* of --off-cpu */
 	struct perfdata file;
 	struct perfdata_facts facts;
 	struct perfdata_event file_events[SESSION_EVENTS_MAX];
@@ -340,6 +342,8 @@ static bool is_over(struct recording *r, uint64_t now)
 {
 	if (r->enable_ns && now >= r->enable_ns) {
 		r->enable_ns = 0;
+		if (r->drain.switched)
+			switch_mark_time(&r->drain, now, NULL);
 		session_enable(&r->session, RING_SAMPLES, true);
 	}
 	if (*r->stop) {
@@ -362,6 +366,8 @@ static int begin(struct recording *r, struct err *err)
 	 * samples, this loses none. */
 	priority_raise();
 	now = clock_ns(CLOCK_MONOTONIC);
+	if (r->drain.switched && !o->delay_ms && switch_mark_time(&r->drain, now, err))
+		return -(int)err->code;
 	if (o->delay_ms)
 		r->enable_ns = now + o->delay_ms * 1000000ull;
 	else if (!r->session.command_pid) /* else its exec does it */
@@ -405,14 +411,27 @@ static int loop(struct recording *r, struct err *err)
 
 /* ---- end ----------------------------------------------------------------------------------- */
 
+/* With context switches: what waited all the time, and when it ends. */
+static int end_switches(struct recording *r, uint64_t end_ns, struct err *err)
+{
+	const uint64_t begin_ns = r->begin_ns + r->opt->delay_ms * 1000000ull;
+	int rc = 0;
+
+	if (end_ns > begin_ns && !r->session.command_pid)
+		rc = switch_add_sleepers(&r->drain, end_ns - begin_ns, end_ns, err);
+	return rc ? rc : switch_mark_time(&r->drain, end_ns, err);
+}
+
 /* Drains the rest of the rings, and accounts the losses. */
 static int drain_rest(struct recording *r, struct err *err)
 {
 	bool complete = false;
+	uint64_t end_ns;
 	int rc = 0;
 
 	for (int k = 0; k < RING_KINDS; k++)
 		session_enable(&r->session, k, false);
+	end_ns = clock_ns(CLOCK_MONOTONIC);
 	/* Continues even if nothing can be written any more, to count what is lost. */
 	while (!rc && !complete) {
 		rc = drain_all(&r->drain, &complete, err);
@@ -421,6 +440,8 @@ static int drain_rest(struct recording *r, struct err *err)
 	}
 	if (!rc)
 		rc = account_losses(&r->drain, err);
+	if (!rc && r->drain.switched)
+		rc = end_switches(r, end_ns, err);
 	if (!rc && record_writer_end_round(r->drain.writer))
 		rc = err_nomem(err);
 	return rc;
@@ -586,6 +607,7 @@ static void release(struct recording *r)
 	file_ids_done(&r->drain.file_ids);
 	pins_done(&r->drain.pins);
 	bytes_done(&r->tracing);
+	hash_done(&r->switched);
 	for (size_t i = 0; i < r->facts.n_events; i++)
 		free(r->file_events[i].ids);
 	free(r->fds);
@@ -674,6 +696,8 @@ int capture_run(const struct capture_options *opt, volatile int *stop, struct ca
 	r->drain.result = ret;
 	if (opt->bundle)
 		pins_begin(&r->drain.pins);
+	if (opt->off_cpu || opt->wall)
+		r->drain.switched = &r->switched;
 	rc = start(r, err);
 	if (!rc) {
 		struct err later;

@@ -74,6 +74,8 @@ struct capture_options {
 	/* Becomes nonzero while the bundle is made: the recording is complete without it. NULL. */
 	volatile int *bundling;
 	bool keep_env;	      /* arguments and environment stay in stack copies */
+	bool off_cpu;	      /* --off-cpu: where threads wait; with events beside them */
+	bool wall;	      /* --wall: these and samples of a clock, as one event */
 	bool no_touch;	      /* stack pages that are missing stay missing */
 	bool no_compress, no_inherit;
 	bool no_kernel;		    /* samples of user code only */

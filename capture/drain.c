@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "capture/mmap2.h"
+#include "capture/switch_event.h"
 #include "capture/syscall_event.h"
 #include "reader/format.h"
 
@@ -133,6 +134,8 @@ static int take_other(struct drain *d, enum ring_kind kind, const uint8_t *rec, 
 		d->result->other_records++;
 	d->forks += h.type == PERF_RECORD_FORK;
 	pins_note(&d->pins, rec, n);
+	if (d->switched && switch_note_record(d->switched, rec, n))
+		return -1;
 	if (file_ids_note(&d->file_ids, rec, n))
 		return -1;
 	if (!d->holding)

@@ -35,6 +35,7 @@ struct drain {
 	struct runtime_watch *runtimes; /* NULL: not watched */
 	struct file_ids file_ids;
 	struct pins pins; /* of files that the bundle needs */
+	struct hash_table *switched; /* threads of which a switch was recorded; NULL: none is */
 	bool holding; /* sideband records wait in `held` until the synthesized ones are written */
 	struct bytes held;
 	uint8_t scratch[UINT16_MAX + 1]; /* for a record that wraps around the end of its ring */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "capture/perf_rights.h"
+#include "capture/switch_event.h"
 #include "capture/syscall_event.h"
 #include "reader/format.h"
 
@@ -78,6 +79,8 @@ static int choose_events(struct session *s, struct err *err)
 	}
 	if (!rc && o->syscalls)
 		rc = syscall_events(s, err);
+	if (!rc)
+		rc = switch_events_choose(s, err);
 	if (rc)
 		return rc;
 	if (!s->n_events) {
@@ -374,6 +377,8 @@ static int prepare(struct session *s, struct err *err)
 		rc = check_proc(err);
 	if (!rc && !s->all_processes && !s->command_pid)
 		rc = choose_processes(s, err);
+	if (!rc)
+		rc = switch_events_find(s, err);
 	if (!rc)
 		rc = make_probes(s, err);
 	if (!rc && s->opt->cgroup) {

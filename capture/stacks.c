@@ -21,6 +21,7 @@
 #include "capture/record_writer.h"
 #include "capture/secrets.h"
 #include "capture/session.h"
+#include "capture/stack_batch.h"
 #include "capture/synth.h"
 #include "capture/targets.h"
 #include "capture/thread_state.h"
@@ -28,6 +29,7 @@
 #define COMPRESS_LEVEL 1
 #define QUEUE_BYTES    ((size_t)64 << 20)
 #define BATCH_BYTES    ((size_t)64 << 20)
+#define STACK_ROOM_MAX 64000
 #define SAMPLE_ID      1
 #define HALT_NOTE_NS   1000000
 
@@ -41,12 +43,7 @@ struct stacks {
 	struct perfdata_facts facts;
 	struct record_writer *writer;
 	struct thread_state thread;
-	struct kernel_names kernel;
-	/* Records of a round. Where a kernel address belongs stands the number of the function, and
-	 * the offset in it, 32 bits each. */
-	struct bytes batch;
-	VEC(size_t) kernel_at;
-	VEC(size_t) record_at;
+	struct stack_batch batch; /* records of a round */
 	struct tid_list processes;
 	uint64_t longest_halt_ns, ids[1];
 	size_t n_refused;
@@ -62,86 +59,12 @@ static uint64_t clock_ns(clockid_t clock)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-/* ---- one sample ----------------------------------------------------------------------------- */
-
-static void put_kernel_chain(struct stacks *s, struct bytes *b)
-{
-	const struct thread_state *t = &s->thread;
-
-	bytes_u64(b, t->n_kernel ? t->n_kernel + 1 : 0);
-	if (t->n_kernel)
-		bytes_u64(b, PERF_CONTEXT_KERNEL);
-	for (size_t i = 0; i < t->n_kernel; i++) {
-		const struct kernel_frame *f = &t->kernel[i];
-		size_t number = kernel_names_add(&s->kernel, f->name, f->size);
-
-		if (vec_push(&s->kernel_at, b->vec.n) || number > UINT32_MAX)
-			b->failed = true;
-		bytes_u64(b, (uint64_t)number << 32 | (uint32_t)f->offset);
-	}
-}
-
-/* In the order of enum perf_event_sample_format, as perf_event_open(2) lists it. */
-static void put_sample(struct stacks *s, pid_t pid, pid_t tid)
-{
-	struct thread_state *t = &s->thread;
-	struct bytes *b = &s->batch;
-	const size_t at = b->vec.n, padded = t->n_stack & ~(size_t)7;
-	struct perf_event_header h = {.type = PERF_RECORD_SAMPLE};
-
-	if (!s->opt->keep_env && pid == tid && t->n_stack)
-		secrets_clear(t->stack, t->n_stack, t->sp,
-			      t->abi == PERF_SAMPLE_REGS_ABI_32 ? 4 : 8);
-	h.misc = t->n_kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
-	if (vec_push(&s->record_at, at))
-		b->failed = true;
-	bytes_put(b, &h, sizeof h);
-	bytes_u64(b, SAMPLE_ID);
-	bytes_u64(b, t->ip);
-	bytes_u32(b, (uint32_t)pid);
-	bytes_u32(b, (uint32_t)tid);
-	bytes_u64(b, t->time_ns);
-	bytes_u32(b, (uint32_t)t->cpu);
-	bytes_u32(b, 0);
-	bytes_u64(b, s->attr.sample_period);
-	put_kernel_chain(s, b);
-	bytes_u64(b, t->abi);
-	if (t->abi != PERF_SAMPLE_REGS_ABI_NONE)
-		bytes_put(b, t->regs, t->n_regs * sizeof *t->regs);
-	/* One word of zeros behind what is valid says that the stack ended there. */
-	bytes_u64(b, padded + (t->stack_full || !padded ? 0 : 8));
-	bytes_put(b, t->stack, padded);
-	if (padded && !t->stack_full)
-		bytes_u64(b, 0);
-	if (padded)
-		bytes_u64(b, padded);
-	if (b->failed)
-		return;
-	h.size = (uint16_t)(b->vec.n - at);
-	memcpy(b->vec.v + at, &h, sizeof h);
-}
-
-/* Writes the batch, now with the addresses of the kernel's functions. */
+/* Writes what has been read of a round so far. */
 static int flush(struct stacks *s, struct err *err)
 {
-	kernel_names_look(&s->kernel);
-	for (size_t i = 0; i < s->kernel_at.n; i++) {
-		uint64_t slot, address;
-
-		memcpy(&slot, s->batch.vec.v + s->kernel_at.v[i], sizeof slot);
-		address = kernel_names_address(&s->kernel, (size_t)(slot >> 32));
-		address = address ? address + (uint32_t)slot : 0;
-		memcpy(s->batch.vec.v + s->kernel_at.v[i], &address, sizeof address);
-	}
-	for (size_t i = 0; i < s->record_at.n && !s->batch.failed; i++) {
-		struct perf_event_header h;
-
-		memcpy(&h, s->batch.vec.v + s->record_at.v[i], sizeof h);
-		if (record_writer_append(s->writer, s->batch.vec.v + s->record_at.v[i], h.size))
-			s->batch.failed = true;
-	}
-	s->kernel_at.n = s->record_at.n = s->batch.vec.n = 0;
-	return s->batch.failed || record_writer_end_round(s->writer) ? err_nomem(err) : 0;
+	return stack_batch_flush(&s->batch, s->writer) || record_writer_end_round(s->writer)
+		       ? err_nomem(err)
+		       : 0;
 }
 
 /* ---- all of them ---------------------------------------------------------------------------- */
@@ -162,6 +85,7 @@ static void count(struct stacks *s)
 
 static int take_thread(struct stacks *s, pid_t pid, pid_t tid, struct err *err)
 {
+	struct stack_sample sample;
 	int rc = thread_state_read(pid, tid, &s->thread);
 
 	if (rc < 0) {
@@ -171,9 +95,17 @@ static int take_thread(struct stacks *s, pid_t pid, pid_t tid, struct err *err)
 	}
 	if (rc <= 0)
 		return 0;
-	put_sample(s, pid, tid);
+	sample = (struct stack_sample){.id = SAMPLE_ID,
+				       .period = s->attr.sample_period,
+				       .pid = pid,
+				       .tid = tid,
+				       .cpu = (uint32_t)s->thread.cpu};
+	if (!s->opt->keep_env && pid == tid && s->thread.n_stack)
+		secrets_clear(s->thread.stack, s->thread.n_stack, s->thread.sp,
+			      s->thread.abi == PERF_SAMPLE_REGS_ABI_32 ? 4 : 8);
+	stack_batch_add(&s->batch, &s->thread, &sample);
 	count(s);
-	return s->batch.vec.n < BATCH_BYTES && !s->batch.failed ? 0 : flush(s, err);
+	return s->batch.bytes.vec.n < BATCH_BYTES && !s->batch.bytes.failed ? 0 : flush(s, err);
 }
 
 static bool is_named(const struct stacks *s, pid_t tid)
@@ -412,10 +344,7 @@ static void note_trouble(struct stacks *s)
 static void release(struct stacks *s)
 {
 	free(s->thread.stack);
-	bytes_done(&s->batch);
-	vec_done(&s->kernel_at);
-	vec_done(&s->record_at);
-	kernel_names_done(&s->kernel);
+	stack_batch_done(&s->batch);
 	tid_list_done(&s->processes);
 	free(s);
 }
@@ -433,6 +362,8 @@ int capture_stacks(const struct capture_options *opt, volatile int *stop,
 	s->stop = stop;
 	s->result = ret;
 	s->thread.room = opt->stack_bytes ? opt->stack_bytes : CAPTURE_STACK_BYTES;
+	if (s->thread.room > STACK_ROOM_MAX) /* a record has 16 bits for its size */
+		s->thread.room = STACK_ROOM_MAX;
 	s->thread.stack = malloc(s->thread.room);
 	fill_attr(s);
 	rc = !s->thread.stack ? err_nomem(err) : choose(s, err);

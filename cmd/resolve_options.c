@@ -173,6 +173,19 @@ static int add_base(void *target, const char *option, char *path, struct err *er
 static const struct option_choice weighings[] = {
 	{"count", LOAD_WEIGH_COUNT}, {"duration", LOAD_WEIGH_DURATION}, {NULL, 0}};
 
+/* perf record's unit: milliseconds. */
+static int set_off_cpu_least(void *ns, const char *option, char *text, struct err *err)
+{
+	char *end;
+	double ms = strtod(text, &end);
+
+	if (end == text || *end || !(ms >= 0 && ms < 1e9))
+		return err_set(err, ERR_USAGE, NULL, "%s: '%s' is not a number of milliseconds",
+			       option, text);
+	*(uint64_t *)ns = (uint64_t)(ms * 1e6);
+	return 0;
+}
+
 static const struct option_choice demanglings[] = {{"full", SYM_DEMANGLE_FULL},
 						   {"simple", SYM_DEMANGLE_SIMPLE},
 						   {"none", SYM_DEMANGLE_NONE},
@@ -320,6 +333,14 @@ static const struct option_row options[] = {
 	 SETS_TEXT(load.filter.event)},
 	{0, "time", NULL, "START,STOP", "in seconds of the recording's clock, or P%-Q%",
 	 SETS_BY(load.filter.time, struct time_span, args_time)},
+	{0, "off-cpu", NULL, NULL,
+	 "samples of sched:sched_switch stand for the time that threads do not run\n"
+	 "(recorded with perf record --switch-events; capture --off-cpu: always)",
+	 SETS_FLAG(load.off_cpu)},
+	{0, "wall", NULL, NULL, "this and the samples of clocks as one event",
+	 SETS_FLAG(load.wall)},
+	{0, "off-cpu-thresh", NULL, "MS", "without waits that are shorter",
+	 SETS_BY(load.off_cpu_least_ns, uint64_t, set_off_cpu_least)},
 	HEADING("stacks"),
 	{0, "max-stack", NULL, "N", "at most N user frames",
 	 SETS_NUMBER(load.unwind.max_frames, UNWIND_FRAMES_MAX)},

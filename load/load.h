@@ -127,6 +127,9 @@ struct load_options {
 	struct load_listener listener;
 	/* Nonzero: end reading, keep what there is; may be NULL. */
 	const volatile sig_atomic_t *stop;
+	/* As those of struct perf_file_options. */
+	bool off_cpu, wall;
+	uint64_t off_cpu_least_ns;
 };
 
 /* ---- the result -------------------------------------------------------------------------------

@@ -32,6 +32,9 @@ int pipeline_open(struct loaded *p, const struct load_options *opt, struct err *
 		.only_trusted = !opt->symbolizer.foreign_jit_maps,
 		.stop = opt->stop,
 		.trace_fields = opt->keep & PROFILE_KEEP_TRACE,
+		.off_cpu = opt->off_cpu,
+		.wall = opt->wall,
+		.off_cpu_least_ns = opt->off_cpu_least_ns,
 	};
 
 	pages_survive_cuts();

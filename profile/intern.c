@@ -351,5 +351,10 @@ int profile_name_event(struct profile *p, const struct perf_event *event, struct
 		return -ERR_NOMEM;
 	p->events.v[event->index].name = name;
 	p->events.v[event->index].attr = event->attr;
-	return 0;
+	if (!event->is_ns)
+		return 0;
+	p->events.v[event->index].is_ns = true;
+	p->events.v[event->index].is_default = strcmp(event->name, "runnable") != 0;
+	p->events.v[event->index].unit = strtab_add_cstr(&p->strings, "nanoseconds");
+	return p->events.v[event->index].unit == STRTAB_FAILED ? err_nomem(err) : 0;
 }

@@ -180,25 +180,23 @@ static inline int commit(struct perf_file *f, struct batch *b, struct perf_sampl
 	return 0;
 }
 
-/* Delivers a sample that has waited, with the n addresses of its user chain, or without any if
- * these were not recorded. */
-static int deliver_held(struct perf_file *f, struct held *h, const uint64_t *ips, size_t n)
+/* Decodes a sample that has waited into the room of the batch. Returns 1 if there is a sample, 0 if
+ * it was skipped. */
+static int decode_held(struct perf_file *f, struct held *h, struct perf_sample **ret,
+		       struct sample_read *read)
 {
 	struct batch *b = f->filling;
 	struct sample_record r = {.h = h->h, .data_off = h->data_off};
 	uint8_t *copy = scratch_alloc(&b->scratch, r.h.size);
 	struct perf_sample *s = batch_room(b);
-	struct sample_read read;
 	int rc;
 
 	if (!copy || !s)
 		return err_nomem(&f->err);
 	r.data = memcpy(copy, h->record, r.h.size);
-	rc = decode_into_batch(f, b, s, h->event, r, &read);
+	rc = decode_into_batch(f, b, s, h->event, r, read);
 	if (rc <= 0)
 		return rc;
-	if (chain_complete(s, &b->scratch, ips, n))
-		return err_nomem(&f->err);
 	if (place_in_cgroup(f, s))
 		return -ERR_NOMEM;
 	s->space = h->space;
@@ -206,21 +204,87 @@ static int deliver_held(struct perf_file *f, struct held *h, const uint64_t *ips
 	s->comm = h->comm;
 	if (h->epoch < b->epoch)
 		b->epoch = h->epoch;
+	b->bytes += h->h.size;
+	*ret = s;
+	return 1;
+}
+
+/* Delivers a sample that has waited, with the n addresses of its user chain, or without any if
+ * these were not recorded. */
+static int deliver_held(struct perf_file *f, struct held *h, const uint64_t *ips, size_t n)
+{
+	struct batch *b = f->filling;
+	struct perf_sample *s;
+	struct sample_read read;
+	int rc = decode_held(f, h, &s, &read);
+
+	if (rc <= 0)
+		return rc;
+	if (chain_complete(s, &b->scratch, ips, n))
+		return err_nomem(&f->err);
 	return commit(f, b, s, &read);
 }
 
-/* Lets a sample wait for its user chain. */
-static __attribute__((noinline)) int hold(struct perf_file *f, const struct perf_sample *s,
-					  const struct event *e, struct sample_record r,
-					  uint64_t cookie)
+int deliver_weighed(struct perf_file *f, struct held *h, const struct perf_event *event,
+		    uint64_t weight)
 {
-	struct held *h = malloc(sizeof *h + r.h.size), *oldest = NULL;
-	int rc = 0;
+	struct perf_sample *s;
+	struct sample_read read;
+	int rc = decode_held(f, h, &s, &read);
+
+	if (rc <= 0)
+		return rc;
+	s->event = event;
+	s->period = weight;
+	batch_commit(f, f->filling, s);
+	return 0;
+}
+
+int deliver_bare(struct perf_file *f, uint32_t pid, uint32_t tid, uint64_t time_ns,
+		 const struct perf_event *event, uint64_t weight)
+{
+	static const struct perf_sample_extra none;
+	struct perf_sample *s = batch_room(f->filling);
+
+	if (!s)
+		return err_nomem(&f->err);
+	*s = (struct perf_sample){
+		.time_ns = time_ns,
+		.period = weight,
+		.pid = pid,
+		.tid = tid,
+		.cpu = UINT32_MAX,
+		.cpumode = PERF_CPUMODE_UNKNOWN,
+		.has_callchain = true,
+		.event = event,
+		.extra = &none,
+	};
+	if (sample_place(f, s))
+		return -ERR_NOMEM;
+	batch_commit(f, f->filling, s);
+	return 0;
+}
+
+void held_refresh(struct perf_file *f, struct held *h, uint32_t pid, uint32_t tid, uint64_t epoch)
+{
+	const struct machine_place *p = machine_place(f->machine, pid, tid);
+
+	if (!p)
+		return; /* out of memory: the former maps are kept */
+	h->space = p->space;
+	h->kernel = p->kernel;
+	h->epoch = epoch;
+}
+
+/* A copy of a sample's record, with what is so at its time. NULL when out of memory. */
+static struct held *held_new(const struct perf_file *f, const struct perf_sample *s,
+			     const struct event *e, struct sample_record r)
+{
+	struct held *h = malloc(sizeof *h + r.h.size);
 
 	if (!h)
-		return err_nomem(&f->err);
+		return NULL;
 	*h = (struct held){
-		.cookie = cookie,
 		.event = e,
 		.space = s->space,
 		.kernel = s->kernel,
@@ -231,6 +295,20 @@ static __attribute__((noinline)) int hold(struct perf_file *f, const struct perf
 		.h = r.h,
 	};
 	memcpy(h->record, r.data, r.h.size);
+	return h;
+}
+
+/* Lets a sample wait for its user chain. */
+static __attribute__((noinline)) int hold(struct perf_file *f, const struct perf_sample *s,
+					  const struct event *e, struct sample_record r,
+					  uint64_t cookie)
+{
+	struct held *h = held_new(f, s, e, r), *oldest = NULL;
+	int rc = 0;
+
+	if (!h)
+		return err_nomem(&f->err);
+	h->cookie = cookie;
 	if (deferred_samples_is_full(&f->deferred_samples))
 		oldest = deferred_samples_take_oldest(&f->deferred_samples);
 	if (deferred_samples_add(&f->deferred_samples, h)) {
@@ -241,6 +319,14 @@ static __attribute__((noinline)) int hold(struct perf_file *f, const struct perf
 		rc = deliver_held(f, oldest, NULL, 0);
 	free(oldest);
 	return rc;
+}
+
+static __attribute__((noinline)) int hold_switch(struct perf_file *f, const struct perf_sample *s,
+						 const struct event *e, struct sample_record r)
+{
+	struct held *h = held_new(f, s, e, r);
+
+	return h ? switches_sample(f, s, h) : err_nomem(&f->err);
 }
 
 int deliver_deferred(struct perf_file *f, uint32_t tid, uint64_t cookie, const uint64_t *ips,
@@ -291,8 +377,13 @@ static inline int deliver_sample(struct perf_file *f, struct batch *b, struct bl
 		return rc;
 	if (sample_place(f, s))
 		return -ERR_NOMEM;
+	if (e->is_switch)
+		return hold_switch(f, s, e, r);
 	if (chain_is_deferred(s, &cookie))
 		return hold(f, s, e, r, cookie);
+	if (f->switches.on && f->switches.wall &&
+	    event_is_clock(e->pub.attr.type, e->pub.attr.config))
+		s->event = f->switches.events[SWITCH_WAITS];
 	return commit(f, b, s, &read);
 }
 

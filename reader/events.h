@@ -31,7 +31,8 @@ struct sample_layout {
 struct event {
 	struct perf_event pub;
 	struct sample_layout layout;
-	bool named; /* the recording has the name */
+	bool named;	/* the recording has the name */
+	bool is_switch; /* samples are of context switches that are weighed (switches.h) */
 	uint16_t sample_id_pos, sample_time_pos;
 	uint16_t trailer_bytes, trailer_id_pos, trailer_time_pos;
 	VEC(uint64_t) ids;

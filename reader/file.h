@@ -24,6 +24,7 @@
 #include "reader/reader.h"
 #include "reader/tracing.h"
 #include "reader/simpleperf.h"
+#include "reader/switches.h"
 #include "reader/byte_source.h"
 
 /* Kinds of notes; each is reported once. */
@@ -95,6 +96,7 @@ struct perf_file {
 	struct batch batches[BATCHES];
 	struct batch *filling; /* during perf_file_read() */
 	struct deferred_samples deferred_samples;
+	struct switches switches;
 	struct simpleperf simpleperf;
 	/* The last value of each counter, by id, or by id and tid. With PERF_SAMPLE_READ the period
 	 * of a sample is the difference to the counter's previous value. */
@@ -154,5 +156,13 @@ int deliver_deferred(struct perf_file *f, uint32_t tid, uint64_t cookie, const u
 		     size_t n);
 /* Adds all waiting samples to the batch, without user chains. */
 int deliver_all_held(struct perf_file *f);
+/* Delivers a copy of a sample as one of another event, with this weight. The caller frees it. */
+int deliver_weighed(struct perf_file *f, struct held *h, const struct perf_event *event,
+		    uint64_t weight);
+/* Delivers a sample that has no more than a thread, a time and a weight. */
+int deliver_bare(struct perf_file *f, uint32_t pid, uint32_t tid, uint64_t time_ns,
+		 const struct perf_event *event, uint64_t weight);
+/* Places a held sample in the present maps of its process. */
+void held_refresh(struct perf_file *f, struct held *h, uint32_t pid, uint32_t tid, uint64_t epoch);
 
 #endif

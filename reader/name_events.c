@@ -201,5 +201,5 @@ int file_settle_names(struct perf_file *f)
 		if (!e->pub.name)
 			return err_nomem(&f->err);
 	}
-	return 0;
+	return switches_settle(f);
 }

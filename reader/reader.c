@@ -62,6 +62,9 @@ int perf_file_open(struct perf_file **ret, const char *path, const struct perf_f
 			     "a directory without a recording: it has no file `data`");
 	f->stop = opt ? opt->stop : NULL;
 	f->wants_trace = opt && opt->trace_fields;
+	f->switches.wanted = opt && (opt->off_cpu || opt->wall);
+	f->switches.wall = opt && opt->wall;
+	f->switches.least_ns = opt ? opt->off_cpu_least_ns : 0;
 	f->source.stop = f->stop;
 	f->info.file_mtime_ns = f->source.mtime_ns;
 	rc = rc ? rc : container_open(f);
@@ -87,6 +90,7 @@ void perf_file_close(struct perf_file *f)
 	prefault_done(&f->prefault);
 	order_done(&f->order);
 	deferred_samples_done(&f->deferred_samples);
+	switches_done(&f->switches);
 	simpleperf_done(&f->simpleperf);
 	block_store_done(&f->blocks);
 	hash_done(&f->counters);
@@ -107,14 +111,14 @@ void perf_file_close(struct perf_file *f)
 }
 
 /* The oldest epoch that a held batch may refer to. */
-static uint64_t oldest_epoch(const struct perf_file *f, uint64_t now)
+static uint64_t oldest_epoch(struct perf_file *f, uint64_t now)
 {
 	for (unsigned i = 0; i < BATCHES; i++)
 		if (f->batches[i].held && f->batches[i].epoch < now)
 			now = f->batches[i].epoch;
 	if (f->deferred_samples.oldest && f->deferred_samples.oldest->epoch < now)
 		now = f->deferred_samples.oldest->epoch;
-	return now;
+	return switches_oldest_epoch(f, now);
 }
 
 static struct batch *batch_begin(struct perf_file *f)
@@ -165,6 +169,8 @@ static int batch_fill(struct perf_file *f, struct batch *b)
 			batch_empty(b, &f->blocks);
 		if (order_ready(&f->order))
 			rc = deliver_ready(f);
+		else if (f->ended && (rc = switches_end_some(f)))
+			rc = rc < 0 ? rc : 0;
 		else if (f->ended)
 			return deliver_all_held(f);
 		else

@@ -164,6 +164,7 @@ struct perf_event {
 	struct perf_attr attr;
 	const uint64_t *ids;
 	size_t n_ids;
+	bool is_ns; /* periods are nanoseconds that were made of other records */
 };
 
 /* ---- samples ----------------------------------------------------------------------------- */
@@ -277,6 +278,14 @@ struct perf_file_options {
 	bool only_trusted;
 	/* For perf_file_trace_text(). */
 	bool trace_fields;
+	/* Samples of sched:sched_switch stand for the time that the thread does not run then, by
+	 * the context switches that were recorded, as the event "off-cpu", and "runnable" where it
+	 * could run. Samples of an event "off-cpu" always do. */
+	bool off_cpu;
+	/* These, and the samples of clocks, are one event "wall". */
+	bool wall;
+	/* Waits that are shorter are left out. */
+	uint64_t off_cpu_least_ns;
 	/* When *stop becomes nonzero (in a signal handler), perf_file_read() comes to its end soon:
 	 * it reads no more of a file; of a pipe it reads what the writer, who may have got
 	 * the same signal, still sends, for some seconds at most. NULL: never stops. */
@@ -289,7 +298,8 @@ struct perf_thread {
 
 struct perf_batch {
 	/* In time order, also across batches. Exception: a sample whose user chain was recorded
-	 * later (Linux 6.19) is delivered when that chain is read. */
+	 * later (Linux 6.19) is delivered when that chain is read, and one of a context switch when
+	 * the thread has run again. */
 	struct perf_sample *samples;
 	size_t n; /* > 0 */
 	/* Threads of samples in this or earlier batches that have ended since the last batch. The
@@ -427,6 +437,17 @@ void perf_file_header(const struct perf_file *f, void (*say)(void *arg, const ch
 enum perf_skip { PERF_SKIPS(X) PERF_SKIP_N };
 #undef X
 
+/* Sums over all threads of which context switches were recorded and weighed; all 0: there are none.
+ * wall = on + off + ready + unknown. */
+struct perf_switch_times {
+	uint64_t records, threads;
+	uint64_t wall_ns;
+	uint64_t on_ns, off_ns; /* on a processor; waiting, for something else than one */
+	uint64_t ready_ns;	/* preempted: it could run */
+	uint64_t unknown_ns;	/* records were lost */
+	uint64_t carried_ns;	/* of off and ready: waits without a stack of their own */
+};
+
 struct perf_file_stats {
 	uint64_t records; /* all records seen */
 	/* The SAMPLE records among them; with groups one record can be several samples. */
@@ -443,6 +464,7 @@ struct perf_file_stats {
 	uint64_t throttled;
 	/* Descriptions of tracepoints that are not used: their fields have no text. */
 	uint64_t tracepoints_lost;
+	struct perf_switch_times switches;
 	bool interrupted; /* the recorder was killed before it finished the header */
 	bool truncated;	  /* the file ends before its data does */
 	bool damaged;	  /* something could not be read: exit status 1 */

@@ -29,8 +29,9 @@ static const struct record_row kernel_rows[RECORD_KERNEL_END] = {
 	[PERF_RECORD_ITRACE_START] = {IGNORED, .min_size = 16, .tail = TAIL_TRAILER},
 	[PERF_RECORD_LOST_SAMPLES] = {NOW(apply_lost_samples), .min_size = 16,
 				      .tail = TAIL_TRAILER},
-	[PERF_RECORD_SWITCH] = {IGNORED, .min_size = 8, .tail = TAIL_TRAILER},
-	[PERF_RECORD_SWITCH_CPU_WIDE] = {IGNORED, .min_size = 16, .tail = TAIL_TRAILER},
+	[PERF_RECORD_SWITCH] = {ORDERED(apply_switch), .min_size = 8, .tail = TAIL_TRAILER},
+	[PERF_RECORD_SWITCH_CPU_WIDE] = {ORDERED(apply_switch), .min_size = 16,
+					 .tail = TAIL_TRAILER},
 	[PERF_RECORD_NAMESPACES] = {IGNORED, .min_size = 24, .each = 16, .tail = TAIL_TRAILER},
 	[PERF_RECORD_KSYMBOL] = {ORDERED(apply_ksymbol), .min_size = 25, .string_off = 24,
 				 .tail = TAIL_TRAILER},
@@ -313,6 +314,8 @@ int record_take(struct perf_file *f, struct record_stream *st, struct block *b,
 		return row->apply(f, &v);
 	if (f->names_dirty && file_settle_names(f))
 		return -ERR_NOMEM;
+	if (row->apply == apply_switch && !f->switches.on)
+		return 0; /* nothing is weighed by it */
 	known = r->type == PERF_RECORD_SAMPLE && f->events.v.n ? sample_time(f, &v, &time)
 							       : other_time(f, &v, payload, &time);
 	if (known == TIME_CUT_OFF) {

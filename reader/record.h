@@ -84,6 +84,10 @@ int apply_cgroup(struct perf_file *f, struct record_view *v);
 int apply_callchain_deferred(struct perf_file *f, struct record_view *v);
 int apply_lost(struct perf_file *f, struct record_view *v);
 int apply_lost_samples(struct perf_file *f, struct record_view *v);
+/* switches.c */
+int apply_switch(struct perf_file *f, struct record_view *v);
+/* A COMM record: an exec begins what a thread is counted for. */
+void switches_note_exec(struct perf_file *f, const struct record_view *v);
 int apply_throttle(struct perf_file *f, struct record_view *v);
 
 /* record_user.c: records of user space, most of them in pipes. */

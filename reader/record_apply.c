@@ -130,6 +130,7 @@ int apply_comm(struct perf_file *f, struct record_view *v)
 {
 	uint32_t pid = buf_u32(&v->b), tid = buf_u32(&v->b);
 
+	switches_note_exec(f, v);
 	return machine_result(f, machine_comm(f->machine, pid, tid, buf_cstr(&v->b),
 					      v->misc & PERF_RECORD_MISC_COMM_EXEC));
 }
@@ -139,6 +140,8 @@ int apply_fork(struct perf_file *f, struct record_view *v)
 	uint32_t pid = buf_u32(&v->b), ppid = buf_u32(&v->b);
 	uint32_t tid = buf_u32(&v->b), ptid = buf_u32(&v->b);
 
+	if (f->switches.on && !v->stream && !(v->misc & MISC_FORK_EXEC))
+		switches_begin_thread(f, pid, tid, buf_u64(&v->b), SWITCH_OFF);
 	return machine_result(f, v->misc & MISC_FORK_EXEC
 					 ? machine_fork_found(f->machine, pid, ppid, tid, ptid)
 					 : machine_fork(f->machine, pid, ppid, tid, ptid));
@@ -147,9 +150,15 @@ int apply_fork(struct perf_file *f, struct record_view *v)
 int apply_exit(struct perf_file *f, struct record_view *v)
 {
 	uint32_t pid = buf_u32(&v->b), tid;
+	int rc = 0;
 
 	buf_skip(&v->b, 4); /* parent */
 	tid = buf_u32(&v->b);
+	buf_skip(&v->b, 4);
+	if (f->switches.on && !v->stream)
+		rc = switches_end_thread(f, tid, buf_u64(&v->b));
+	if (rc)
+		return rc;
 	return machine_result(f, machine_exit(f->machine, pid, tid));
 }
 

@@ -41,6 +41,20 @@ static void text_share(FILE *out, const char *what, uint64_t part, uint64_t whol
 		fprintf(out, "  %-34s %10" PRIu64 "  %5.1f %%\n", what, part, percent(part, whole));
 }
 
+/* Of context switches: where the time of all threads went. */
+static void text_switches(const struct perf_switch_times *t, FILE *out)
+{
+	fprintf(out, "time of %" PRIu64 " threads, in seconds: %.3f\n", t->threads,
+		(double)t->wall_ns / 1e9);
+	text_share(out, "on a processor, ms", t->on_ns / 1000000, t->wall_ns / 1000000);
+	text_share(out, "waiting, ms", t->off_ns / 1000000, t->wall_ns / 1000000);
+	text_share(out, "runnable, ms", t->ready_ns / 1000000, t->wall_ns / 1000000);
+	text_share(out, "unknown: records were lost, ms", t->unknown_ns / 1000000,
+		   t->wall_ns / 1000000);
+	text_share(out, "without a stack of its own, ms", t->carried_ns / 1000000,
+		   t->wall_ns / 1000000);
+}
+
 void report_text(const struct loaded *p, FILE *out)
 {
 	const struct perf_file_stats *r = perf_file_stats(p->file);
@@ -56,6 +70,8 @@ void report_text(const struct loaded *p, FILE *out)
 		if (r->skips[i])
 			fprintf(out, "  skipped records: %" PRIu64 ", %s\n", r->skips[i],
 				perf_skip_text(i));
+	if (r->switches.wall_ns)
+		text_switches(&r->switches, out);
 	fprintf(out, "user stacks unwound: %" PRIu64 "\n", u->user_stacks);
 	for (i = 0; i < UNWIND_STOP_N; i++)
 		text_share(out, unwind_stop_text(i), u->stops[i], u->user_stacks);
@@ -114,6 +130,11 @@ void report_json(const struct loaded *p, const struct quality *q, double seconds
 		{"addresses", s->addresses},
 		{"symbolized", s->symbolized},
 		{"cached_modules", s->cached_modules},
+		{"threads_wall_ns", r->switches.wall_ns},
+		{"threads_on_ns", r->switches.on_ns},
+		{"threads_off_ns", r->switches.off_ns},
+		{"threads_runnable_ns", r->switches.ready_ns},
+		{"threads_unknown_ns", r->switches.unknown_ns},
 	};
 	size_t i;
 

@@ -57,7 +57,7 @@ for options in (["-N", "-B", "-T", "-R", "-P"], ["-z"], ["-z3"], ["-r", "50"], [
     p = capture(*options, "-o", "opt.data", "--", load, "spin", 0.02, check=False)
     tap.check(p.returncode == 0 and p.n_samples is not None, f"{' '.join(options)}: accepted", p.stderr)
 for options, word in ((["-b"], "branch"), (["-d"], "addresses"), (["-u", "root"], "pgrep"), (["--switch-output"], "--duration"), (["--overwrite"], "--duration"),
-                      (["--off-cpu"], "sched_switch"), (["-k", "mono"], "CLOCK_MONOTONIC"), (["--filter", "x"], "which event"), (["--threads"], "leave it out"),
+                      (["--off-cpu-thresh", "5"], "resolve --off-cpu-thresh"), (["-k", "mono"], "CLOCK_MONOTONIC"), (["--filter", "x"], "which event"), (["--threads"], "leave it out"),
                       (["--all-kernel"], ":k"), (["--max-size", "1M"], "ulimit"), (["--dry-run"], "--check")):
     p = capture(*options, "-o", "opt.data", "--", "true", check=False)
     tap.check(p.returncode == 2 and word in p.stderr and len(p.stderr.splitlines()) == 1, f"{' '.join(options)}: answered in a line", p.stderr)

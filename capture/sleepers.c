@@ -1,0 +1,220 @@
+/* sleepers.c - threads that waited all the time, and the marks of when that was. */
+#include <dirent.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "capture/attr.h"
+#include "capture/secrets.h"
+#include "capture/stack_batch.h"
+#include "capture/switch_event.h"
+#include "capture/sysfile.h"
+#include "capture/targets.h"
+
+#define BATCH_BYTES  ((size_t)16 << 20)
+#define RAW_MAX	     512
+#define FORMAT_BYTES 8192
+/* TASK_INTERRUPTIBLE and TASK_UNINTERRUPTIBLE of include/linux/sched.h. */
+#define STATE_SLEEPS 1
+#define STATE_DISK   2
+
+/* Where the fields of sched:sched_switch are; size 0: it has no such field. */
+struct switch_field {
+	const char *name;
+	unsigned off, size;
+};
+
+enum { COMMON_TYPE, PREV_PID, PREV_STATE, SWITCH_FIELDS };
+
+struct sleepers {
+	struct drain *d;
+	uint64_t ns, end_ns, id, event_config;
+	struct stack_batch batch;
+	struct thread_state thread;
+	bool no_user; /* the event has no copies of stacks */
+	struct switch_field fields[SWITCH_FIELDS];
+	uint8_t raw[RAW_MAX];
+	size_t n_raw;
+};
+
+int switch_mark_time(struct drain *d, uint64_t time_ns, struct err *err)
+{
+	const struct event *e = switch_event(d->session);
+	const struct {
+		struct perf_event_header h;
+		uint32_t pid, tid;
+		uint64_t time_ns;
+		uint32_t cpu, reserved;
+		uint64_t id;
+	} rec = {
+		.h = {.type = PERF_RECORD_SWITCH, .size = sizeof rec},
+		.time_ns = time_ns,
+		.id = session_any_id(d->session, (size_t)(e - d->session->events)),
+	};
+
+	_Static_assert(sizeof rec == sizeof rec.h + ATTR_SAMPLE_ID_BYTES, "no padding");
+	return record_writer_append(d->writer, &rec, sizeof rec) ? err_nomem(err) : 0;
+}
+
+/* ---- the fields of the tracepoint ----------------------------------------------------------- */
+
+/* Lines "field:long prev_state;	offset:32;	size:8;	signed:1;" */
+static void read_format(struct sleepers *s, const char *tracefs)
+{
+	static const char *const names[SWITCH_FIELDS] = {"common_type", "prev_pid", "prev_state"};
+	char path[192], text[FORMAT_BYTES], *line, *next;
+
+	snprintf(path, sizeof path, "%s/events/sched/sched_switch/format", tracefs);
+	if (sysfile_read(path, text, sizeof text) <= 0)
+		return;
+	for (line = strstr(text, "field:"); line; line = next) {
+		char *end = strchr(line, ';'), *name = end;
+		struct switch_field f = {0};
+
+		next = strstr(line + 1, "field:");
+		while (name && name > line && name[-1] != ' ')
+			name--;
+		if (!end || sscanf(end, "; offset:%u; size:%u", &f.off, &f.size) != 2 ||
+		    f.off + f.size > RAW_MAX - 8)
+			continue;
+		if (f.off + f.size > s->n_raw)
+			s->n_raw = f.off + f.size;
+		*end = 0;
+		for (int i = 0; i < SWITCH_FIELDS; i++)
+			if (!strcmp(name, names[i])) {
+				f.name = names[i];
+				s->fields[i] = f;
+			}
+	}
+	s->n_raw = (s->n_raw + 4 + 7) / 8 * 8 - 4; /* as the kernel pads it */
+}
+
+/* Little-endian or not: as this machine stores integers. */
+static void set_field(struct sleepers *s, int i, uint64_t v)
+{
+	const struct switch_field *f = &s->fields[i];
+	const uint32_t v32 = (uint32_t)v;
+	const uint16_t v16 = (uint16_t)v;
+
+	if (f->size == 8)
+		memcpy(s->raw + f->off, &v, 8);
+	else if (f->size == 4)
+		memcpy(s->raw + f->off, &v32, 4);
+	else if (f->size == 2)
+		memcpy(s->raw + f->off, &v16, 2);
+}
+
+/* ---- threads -------------------------------------------------------------------------------- */
+
+static int flush(struct sleepers *s, struct err *err)
+{
+	return stack_batch_flush(&s->batch, s->d->writer) ? err_nomem(err) : 0;
+}
+
+static int add_thread(struct sleepers *s, pid_t pid, pid_t tid, struct err *err)
+{
+	struct stack_sample sample = {
+		.id = s->id,
+		.period = s->ns,
+		.pid = pid,
+		.tid = tid,
+		.cpu = UINT32_MAX, /* says that it is of no context switch */
+		.raw = s->raw,
+		.n_raw = s->n_raw,
+		.no_user = s->no_user,
+	};
+	struct thread_state *t = &s->thread;
+
+	if (hash_get(s->d->switched, (uint64_t)tid) != HASH_NONE)
+		return 0;
+	if (thread_state_read(pid, tid, t) <= 0 || t->state == 'R' || t->is_kernel_thread)
+		return 0;
+	set_field(s, COMMON_TYPE, s->event_config);
+	set_field(s, PREV_PID, (uint64_t)tid);
+	set_field(s, PREV_STATE, t->state == 'D' ? STATE_DISK : STATE_SLEEPS);
+	t->time_ns = s->end_ns;
+	if (!s->d->session->opt->keep_env && pid == tid && t->n_stack)
+		secrets_clear(t->stack, t->n_stack, t->sp,
+			      t->abi == PERF_SAMPLE_REGS_ABI_32 ? 4 : 8);
+	stack_batch_add(&s->batch, t, &sample);
+	s->d->result->samples++;
+	return s->batch.bytes.vec.n < BATCH_BYTES ? 0 : flush(s, err);
+}
+
+static int add_process(struct sleepers *s, pid_t pid, struct err *err)
+{
+	struct tid_list tids = {0};
+	int rc = tid_list_scan(&tids, pid, err);
+
+	for (size_t i = 0; i < tids.tids.n && rc >= 0; i++)
+		if (tids.tids.v[i] != getpid())
+			rc = add_thread(s, pid, tids.tids.v[i], err);
+	tid_list_done(&tids);
+	return rc < 0 ? rc : 0;
+}
+
+static int add_all(struct sleepers *s, struct err *err)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *d;
+	int rc = 0;
+
+	while (proc && !rc && (d = readdir(proc))) {
+		pid_t pid = (pid_t)atoi(d->d_name);
+
+		if (pid > 0 && pid != getpid())
+			rc = add_process(s, pid, err);
+	}
+	if (proc)
+		closedir(proc);
+	return rc;
+}
+
+static int add_chosen(struct sleepers *s, struct err *err)
+{
+	const struct session *session = s->d->session;
+	const struct capture_options *o = session->opt;
+	int rc = 0;
+
+	/* Elsewhere others may have run. */
+	if (o->cgroup || o->cpus)
+		return 0;
+	if (session->all_processes)
+		return add_all(s, err);
+	for (size_t i = 0; i < o->n_tids && !rc; i++)
+		rc = add_thread(s, tid_process(o->tids[i]), o->tids[i], err);
+	for (size_t i = 0; i < o->n_pids && !rc; i++)
+		rc = add_process(s, o->pids[i], err);
+	return rc;
+}
+
+int switch_add_sleepers(struct drain *d, uint64_t ns, uint64_t end_ns, struct err *err)
+{
+	const struct event *e = switch_event(d->session);
+	const struct perf_event_attr *a = &d->session->attrs[e - d->session->events];
+	struct sleepers s = {
+		.d = d,
+		.ns = ns,
+		.end_ns = end_ns,
+		.id = session_any_id(d->session, (size_t)(e - d->session->events)),
+		.event_config = e->config,
+		.no_user = !(a->sample_type & PERF_SAMPLE_STACK_USER),
+		.thread.room = CAPTURE_STACK_BYTES,
+	};
+	int rc;
+
+	s.thread.stack = malloc(s.thread.room);
+	if (!s.thread.stack)
+		return err_nomem(err);
+	read_format(&s, d->session->probes.tracefs);
+	rc = add_chosen(&s, err);
+	if (!rc)
+		rc = flush(&s, err);
+	thread_state_release(&s.thread);
+	stack_batch_done(&s.batch);
+	free(s.thread.stack);
+	return rc;
+}

@@ -1,0 +1,86 @@
+/* switch_event.c - the event that --off-cpu and --wall record.
+ *
+ * Each context switch makes a small record (attr.context_switch, perf_event_open(2)); those that
+ * leave a processor make a sample of sched:sched_switch before, but no more than SWITCH_HZ a second
+ * on each processor and thread. Both are of one event, so that they begin, end and wait together.
+ */
+#include "capture/switch_event.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "capture/attr.h"
+#include "capture/perf_rights.h"
+#include "capture/sysfile.h"
+
+int switch_events_choose(struct session *s, struct err *err)
+{
+	const struct capture_options *o = s->opt;
+	struct event *e;
+	int rc = 0;
+
+	if (!o->off_cpu && !o->wall)
+		return 0;
+	if (o->call_graph == CALL_GRAPH_NONE)
+		return err_set(err, ERR_USAGE, NULL,
+			       "--off-cpu and --wall show where threads wait: not without stacks");
+	if (o->no_kernel)
+		return err_set(err, ERR_USAGE, NULL,
+			       "--user leaves nothing of --off-cpu: threads wait in the kernel");
+	if (o->wall && !s->n_events)
+		rc = event_parse(&s->events[s->n_events++], "cpu-clock", 9, err);
+	if (rc)
+		return rc;
+	if (s->n_events == CAPTURE_EVENTS_MAX)
+		return err_set(err, ERR_USAGE, NULL, "more than %d events", CAPTURE_EVENTS_MAX);
+	e = &s->events[s->n_events++];
+	*e = (struct event){.type = PERF_TYPE_TRACEPOINT,
+			    .is_switch = true,
+			    .tracefs_name = "sched/sched_switch"};
+	snprintf(e->name, sizeof e->name, "%s", o->wall ? "wall" : "off-cpu");
+	return 0;
+}
+
+const struct event *switch_event(const struct session *s)
+{
+	for (size_t i = 0; i < s->n_events; i++)
+		if (s->events[i].is_switch)
+			return &s->events[i];
+	return NULL;
+}
+
+int switch_events_find(struct session *s, struct err *err)
+{
+	struct event *e = (struct event *)(uintptr_t)switch_event(s);
+	struct perf_rights rights;
+	char path[192];
+
+	if (!e)
+		return 0;
+	perf_rights_read(&rights);
+	if (probe_events_tracefs(&s->probes, err))
+		return err_set(
+			err, ERR_PERMISSION, NULL,
+			"--off-cpu and --wall sample sched:sched_switch, which needs tracefs "
+			"and root: run capture with sudo, or, without either, "
+			"--every 10 -p PID");
+	snprintf(path, sizeof path, "%s/events/%s/id", s->probes.tracefs, e->tracefs_name);
+	if (sysfile_u64(path, &e->config))
+		return err_errno(err, errno, path, "read the id of sched:sched_switch");
+	return 0;
+}
+
+int switch_note_record(struct hash_table *seen, const uint8_t *rec, size_t n)
+{
+	struct perf_event_header h;
+	uint32_t tid;
+
+	memcpy(&h, rec, sizeof h);
+	if ((h.type != PERF_RECORD_SWITCH && h.type != PERF_RECORD_SWITCH_CPU_WIDE) ||
+	    n < sizeof h + ATTR_SAMPLE_ID_BYTES)
+		return 0;
+	memcpy(&tid, rec + n - ATTR_SAMPLE_ID_BYTES + 4, sizeof tid);
+	return hash_put(seen, tid, 1);
+}

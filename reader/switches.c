@@ -1,0 +1,368 @@
+/* switches.c - the time that threads do not run, from records of context switches. */
+#include "reader/switches.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "reader/file.h"
+#include "reader/record.h"
+
+/* A thread that sleeps for long would keep all former maps of all processes: after this many
+ * batches its sample gets the present ones of its process. */
+#define EPOCHS_KEPT 64
+/* When more bytes wait, a sample waits no longer than its thread does. */
+#define HELD_BYTES_MAX ((size_t)64 << 20)
+
+/* perf_event.h: of PERF_RECORD_MISC_SWITCH_OUT and _PREEMPT, under the cpumode's bits. */
+#define MISC_SWITCH_OUT	    (1u << 13)
+#define MISC_SWITCH_PREEMPT (1u << 14)
+
+/* ---- events --------------------------------------------------------------------------------- */
+
+static bool is_switch_event(const struct perf_file *f, const struct perf_event *e)
+{
+	if (!event_is_tracepoint(e->attr.type))
+		return false;
+	return !strcmp(e->name, SWITCHES_OFF_CPU) || !strcmp(e->name, SWITCHES_WALL) ||
+	       (f->switches.wanted && !strcmp(e->name, "sched:sched_switch"));
+}
+
+/* An event that no sample of the recording is of. */
+static int add_event(struct perf_file *f, const struct perf_event *like, const char *name,
+		     const struct perf_event **ret)
+{
+	struct perf_attr attr = like->attr;
+	struct event *e;
+
+	attr.sample_period = 1;
+	attr.flags &= ~PERF_ATTR_FREQ;
+	if (events_add(&f->events, &attr) ||
+	    events_set_name(&f->events, f->events.v.n - 1, name, strlen(name)))
+		return err_nomem(&f->err);
+	e = f->events.v.v[f->events.v.n - 1];
+	e->pub.is_ns = true;
+	*ret = &e->pub;
+	return 0;
+}
+
+int switches_settle(struct perf_file *f)
+{
+	struct switches *w = &f->switches;
+	const size_t n = f->events.v.n;
+	const struct perf_event *first = NULL;
+	int rc;
+
+	for (size_t i = 0; i < n; i++) {
+		struct event *e = f->events.v.v[i];
+
+		if (e->is_switch || e->pub.is_ns || !is_switch_event(f, &e->pub))
+			continue;
+		w->wall |= !strcmp(e->pub.name, SWITCHES_WALL);
+		e->is_switch = true;
+		e->pub.name = "sched:sched_switch";
+		first = first ? first : &e->pub;
+	}
+	if (!first || w->on)
+		return 0;
+	w->on = true;
+	rc = add_event(f, first, w->wall ? SWITCHES_WALL : SWITCHES_OFF_CPU,
+		       &w->events[SWITCH_WAITS]);
+	if (!rc && !w->wall)
+		return add_event(f, first, SWITCHES_READY, &w->events[SWITCH_READY]);
+	w->events[SWITCH_READY] = w->events[SWITCH_WAITS];
+	return rc;
+}
+
+/* ---- threads -------------------------------------------------------------------------------- */
+
+static struct switch_thread *find(struct switches *w, uint32_t tid)
+{
+	uint32_t i = hash_get(&w->by_tid, tid);
+
+	return i == HASH_NONE ? NULL : &w->threads.v[i];
+}
+
+/* NULL when out of memory. A thread that is not known has been there from the beginning. */
+static struct switch_thread *find_or_add(struct perf_file *f, uint32_t pid, uint32_t tid)
+{
+	struct switches *w = &f->switches;
+	struct switch_thread *t = find(w, tid);
+
+	if (t)
+		return t;
+	if (w->threads.n >= HASH_NONE ||
+	    vec_push(&w->threads,
+		     (struct switch_thread){.pid = pid, .tid = tid, .since_ns = w->first_ns}))
+		return NULL;
+	if (hash_put(&w->by_tid, tid, (uint32_t)w->threads.n - 1)) {
+		w->threads.n--;
+		return NULL;
+	}
+	return &w->threads.v[w->threads.n - 1];
+}
+
+static void drop(struct switches *w, struct held **h)
+{
+	if (*h)
+		w->held_bytes -= (*h)->h.size;
+	free(*h);
+	*h = NULL;
+}
+
+/* The last thread is moved to its place. */
+static void forget(struct switches *w, struct switch_thread *t)
+{
+	for (int k = 0; k < SWITCH_KINDS; k++)
+		drop(w, &t->held[k]);
+	drop(w, &t->fresh);
+	hash_remove(&w->by_tid, t->tid);
+	*t = w->threads.v[--w->threads.n];
+	if (t < w->threads.v + w->threads.n) /* replaces a key, so it needs no memory */
+		hash_put(&w->by_tid, t->tid, (uint32_t)(t - w->threads.v));
+}
+
+static void note_time(struct switches *w, uint64_t time_ns)
+{
+	if (!w->first_ns || time_ns < w->first_ns)
+		w->first_ns = time_ns;
+	if (time_ns > w->last_ns)
+		w->last_ns = time_ns;
+}
+
+/* ---- delivering ----------------------------------------------------------------------------- */
+
+/* Delivers the sample of a kind with what it stands for. Without a sample, `at_end` delivers the
+ * time alone. */
+static int flush(struct perf_file *f, struct switch_thread *t, int kind, bool at_end)
+{
+	struct switches *w = &f->switches;
+	const struct perf_event *e = w->events[kind];
+	int rc = 0;
+
+	if (t->held[kind] && t->counts[kind])
+		rc = deliver_weighed(f, t->held[kind], e, t->ns[kind]);
+	else if (at_end && t->counts[kind])
+		rc = deliver_bare(f, t->pid, t->tid, w->last_ns, e, t->ns[kind]);
+	else if (!at_end && !t->held[kind])
+		return 0; /* it counts with the first one */
+	t->ns[kind] = 0;
+	t->counts[kind] = false;
+	drop(w, &t->held[kind]);
+	return rc;
+}
+
+/* Adds a time to what it is a part of, and to the totals. */
+static void account(struct perf_file *f, struct switch_thread *t, uint64_t now)
+{
+	struct switches *w = &f->switches;
+	struct perf_switch_times *total = &f->stats.switches;
+	const uint64_t ns = now > t->since_ns ? now - t->since_ns : 0;
+
+	t->since_ns = now;
+	total->wall_ns += ns;
+	if (t->state == SWITCH_ON || t->state == SWITCH_LOST) {
+		*(t->state == SWITCH_ON ? &total->on_ns : &total->unknown_ns) += ns;
+		return;
+	}
+	if (t->kind == SWITCH_READY)
+		total->ready_ns += ns;
+	else
+		total->off_ns += ns;
+	if (ns < w->least_ns)
+		return;
+	if (!t->has_own)
+		total->carried_ns += ns;
+	t->ns[t->kind] += ns;
+	t->counts[t->kind] = true;
+}
+
+int switches_sample(struct perf_file *f, const struct perf_sample *s, struct held *h)
+{
+	struct switches *w = &f->switches;
+	struct switch_thread *t;
+
+	/* What capture wrote at the end: this thread has waited from the beginning on. */
+	if (s->cpu == UINT32_MAX) {
+		int rc;
+
+		f->stats.switches.wall_ns += s->period;
+		f->stats.switches.off_ns += s->period;
+		f->stats.switches.threads++;
+		rc = s->period < w->least_ns
+			     ? 0
+			     : deliver_weighed(f, h, w->events[SWITCH_WAITS], s->period);
+		free(h);
+		return rc;
+	}
+	note_time(w, s->time_ns);
+	t = s->tid ? find_or_add(f, s->pid, s->tid) : NULL;
+	if (!t) {
+		free(h);
+		return s->tid ? err_nomem(&f->err) : 0;
+	}
+	drop(w, &t->fresh);
+	t->fresh = h;
+	w->held_bytes += h->h.size;
+	return 0;
+}
+
+static int switch_out(struct perf_file *f, struct switch_thread *t, uint64_t now, int kind)
+{
+	int rc = 0;
+
+	/* When it was off already, the record of its return was lost, and so is which part of the
+	 * time it ran. */
+	t->state = t->state == SWITCH_OFF ? SWITCH_LOST : SWITCH_ON;
+	account(f, t, now);
+	t->state = SWITCH_OFF;
+	t->kind = (uint8_t)kind;
+	t->since_ns = now;
+	t->has_own = t->fresh;
+	if (!t->fresh)
+		return 0;
+	if (t->held[kind])
+		rc = flush(f, t, kind, false);
+	t->held[kind] = t->fresh;
+	t->fresh = NULL;
+	return rc;
+}
+
+static int switch_in(struct perf_file *f, struct switch_thread *t, uint64_t now)
+{
+	const int kind = t->kind;
+
+	account(f, t, now); /* unknown: it was off since the beginning */
+	t->state = SWITCH_ON;
+	return f->switches.held_bytes > HELD_BYTES_MAX ? flush(f, t, kind, false) : 0;
+}
+
+void switches_begin_thread(struct perf_file *f, uint32_t pid, uint32_t tid, uint64_t time_ns,
+			   enum switch_state state)
+{
+	struct switch_thread *t = find(&f->switches, tid);
+
+	if (t && state == SWITCH_ON)
+		return; /* an exec of what is known already */
+	note_time(&f->switches, time_ns);
+	t = t ? t : find_or_add(f, pid, tid);
+	if (!t)
+		return; /* its first switch record will say the same */
+	t->pid = pid;
+	t->state = (uint8_t)state;
+	t->kind = SWITCH_READY;
+	t->since_ns = time_ns;
+	f->stats.switches.threads++;
+}
+
+static int end_thread(struct perf_file *f, struct switch_thread *t, uint64_t time_ns)
+{
+	int rc = 0;
+
+	if (t->state != SWITCH_UNKNOWN)
+		account(f, t, time_ns);
+	for (int k = 0; k < SWITCH_KINDS && !rc; k++)
+		rc = flush(f, t, k, true);
+	forget(&f->switches, t);
+	return rc;
+}
+
+int switches_end_thread(struct perf_file *f, uint32_t tid, uint64_t time_ns)
+{
+	struct switch_thread *t = find(&f->switches, tid);
+
+	note_time(&f->switches, time_ns);
+	return t ? end_thread(f, t, time_ns) : 0;
+}
+
+int switches_end_some(struct perf_file *f)
+{
+	struct switches *w = &f->switches;
+	int rc;
+
+	if (!w->threads.n)
+		return 0;
+	rc = end_thread(f, &w->threads.v[w->threads.n - 1], w->last_ns);
+	return rc ? rc : 1;
+}
+
+uint64_t switches_oldest_epoch(struct perf_file *f, uint64_t now)
+{
+	struct switches *w = &f->switches;
+	uint64_t oldest = now;
+
+	for (size_t i = 0; i < w->threads.n; i++) {
+		struct switch_thread *t = &w->threads.v[i];
+		struct held *all[] = {t->held[0], t->held[1], t->fresh};
+
+		for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+			if (!all[k])
+				continue;
+			if (all[k]->epoch + EPOCHS_KEPT < now)
+				held_refresh(f, all[k], t->pid, t->tid, now);
+			if (all[k]->epoch < oldest)
+				oldest = all[k]->epoch;
+		}
+	}
+	return oldest;
+}
+
+void switches_done(struct switches *w)
+{
+	while (w->threads.n)
+		forget(w, &w->threads.v[w->threads.n - 1]);
+	hash_done(&w->by_tid);
+	vec_done(&w->threads);
+}
+
+/* ---- records -------------------------------------------------------------------------------- */
+
+/* The thread and the time that a record's trailer has. */
+static bool trailer_place(const struct perf_file *f, const struct record_view *v, uint32_t *pid,
+			  uint32_t *tid, uint64_t *time_ns)
+{
+	const struct event *e = events_of_trailer(&f->events, &v->b);
+	const size_t size = (size_t)(v->b.end - v->b.data);
+	struct buf b = v->b;
+
+	if (!e || !e->trailer_time_pos || !(e->pub.attr.sample_type & PERF_SAMPLE_TID) ||
+	    e->trailer_bytes > size - sizeof(struct perf_event_header))
+		return false;
+	buf_seek(&b, size - e->trailer_bytes);
+	*pid = buf_u32(&b);
+	*tid = buf_u32(&b);
+	*time_ns = buf_u64_at(&v->b, size - e->trailer_time_pos);
+	return buf_ok(&b);
+}
+
+int apply_switch(struct perf_file *f, struct record_view *v)
+{
+	struct switches *w = &f->switches;
+	struct switch_thread *t;
+	uint32_t pid, tid;
+	uint64_t now;
+
+	if (!trailer_place(f, v, &pid, &tid, &now))
+		return 0;
+	note_time(w, now);
+	if (!tid)
+		return 0; /* the idle task, and the beginning and the end that capture marks */
+	t = find_or_add(f, pid, tid);
+	if (!t)
+		return err_nomem(&f->err);
+	f->stats.switches.threads += t->state == SWITCH_UNKNOWN;
+	f->stats.switches.records++;
+	if (v->misc & MISC_SWITCH_OUT)
+		return switch_out(f, t, now,
+				  v->misc & MISC_SWITCH_PREEMPT ? SWITCH_READY : SWITCH_WAITS);
+	return switch_in(f, t, now);
+}
+
+void switches_note_exec(struct perf_file *f, const struct record_view *v)
+{
+	uint32_t pid, tid;
+	uint64_t now;
+
+	if (f->switches.on && !v->stream && v->misc & PERF_RECORD_MISC_COMM_EXEC &&
+	    trailer_place(f, v, &pid, &tid, &now) && tid)
+		switches_begin_thread(f, pid, tid, now, SWITCH_ON);
+}

@@ -1,0 +1,71 @@
+/* switches.h - context switches become the time that threads do not run. Private to reader/.
+ *
+ * PERF_RECORD_SWITCH says when a thread got and gave up a processor
+ * (include/uapi/linux/perf_event.h), a sample of sched:sched_switch with which stack it gave it up.
+ * A sample waits here until the next one of its kind and thread, and is then delivered with the
+ * time that the thread was without a processor since: its own wait, and those after it that have no
+ * sample, so that the sum of each thread is exact however many of its switches were sampled. What a
+ * thread waited before its first sample counts with that.
+ *
+ * What is preempted could run, and counts as another event. */
+#ifndef READER_SWITCHES_H
+#define READER_SWITCHES_H
+
+#include "base/hash.h"
+#include "base/vec.h"
+#include "reader/deferred_samples.h"
+
+struct perf_file;
+
+/* What capture --off-cpu and --wall call the event whose samples are weighed so. */
+#define SWITCHES_OFF_CPU "off-cpu"
+#define SWITCHES_WALL	 "wall"
+#define SWITCHES_READY	 "runnable"
+
+enum switch_kind { SWITCH_WAITS, SWITCH_READY, SWITCH_KINDS };
+/* LOST: it ran in between, and when is not known. */
+enum switch_state { SWITCH_UNKNOWN, SWITCH_ON, SWITCH_OFF, SWITCH_LOST };
+
+struct switch_thread {
+	uint32_t pid, tid;
+	uint8_t state; /* enum switch_state */
+	uint8_t kind;  /* of the time that it is off */
+	bool has_own;  /* this time began with a sample */
+	uint64_t since_ns;
+	struct held *held[SWITCH_KINDS]; /* the last sample of each kind; NULL: none yet */
+	uint64_t ns[SWITCH_KINDS];	 /* that it stands for so far */
+	bool counts[SWITCH_KINDS];	 /* some of it is not below the least that counts */
+	struct held *fresh;		 /* its switch record has not come yet */
+};
+
+/* Zeroed: nothing is weighed. */
+struct switches {
+	bool on;
+	bool wanted; /* sched:sched_switch is to be weighed, whatever it is called */
+	bool wall;   /* all is one event, with the samples of clocks */
+	uint64_t least_ns;
+	const struct perf_event *events[SWITCH_KINDS]; /* that are delivered */
+	struct hash_table by_tid;		       /* -> threads */
+	VEC(struct switch_thread) threads;
+	uint64_t first_ns, last_ns; /* of what says something about switches */
+	size_t held_bytes;
+	size_t refresh; /* the thread whose samples are looked at next */
+};
+
+/* The event's samples are of switches: looks for such events when names are settled. */
+int switches_settle(struct perf_file *f);
+/* Takes a sample of such an event, which was decoded and placed. */
+struct sample_record;
+int switches_sample(struct perf_file *f, const struct perf_sample *s, struct held *h);
+void switches_begin_thread(struct perf_file *f, uint32_t pid, uint32_t tid, uint64_t time_ns,
+			   enum switch_state state);
+/* The thread has ended: delivers what is held. */
+int switches_end_thread(struct perf_file *f, uint32_t tid, uint64_t time_ns);
+/* The recording has ended: delivers what is held of some thread. Returns 1 if there was one. */
+int switches_end_some(struct perf_file *f);
+/* The oldest epoch of a sample that is held, not before `least`: older ones get the present maps of
+ * their process. */
+uint64_t switches_oldest_epoch(struct perf_file *f, uint64_t now);
+void switches_done(struct switches *w);
+
+#endif

@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""capture --off-cpu and --wall: programs that wait by construction (sleep, lock, pipe), whose threads say themselves how long they lived, waited and
+ran; threads that wait all the time; perf's recordings with --switch-events; waits below a threshold; damage."""
+import gzip
+import json
+import os
+import random
+import subprocess
+import time
+
+from lib import CAPTURE, RESOLVE, Tap, capture, need_events, run, until
+from recorder import perf_record
+
+tap = Tap()
+PROGRAM = r"""
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static int ends[2], back[2];
+static long now(clockid_t c) { struct timespec t; clock_gettime(c, &t); return t.tv_sec * 1000000000L + t.tv_nsec; }
+__attribute__((noipa)) static void sleeps(void) { struct timespec t = {0, 20000000}; nanosleep(&t, 0); __asm__ volatile(""); }
+__attribute__((noipa)) static void locks(void) { pthread_mutex_lock(&mutex); pthread_mutex_unlock(&mutex); __asm__ volatile(""); }
+__attribute__((noipa)) static void pipes(void) { char c; if (read(ends[0], &c, 1) != 1) _exit(9); __asm__ volatile(""); }
+__attribute__((noipa)) static void burns(long ns) { while (now(CLOCK_THREAD_CPUTIME_ID) < ns) ; __asm__ volatile(""); }
+__attribute__((noipa)) static void echoes(void) { char c; for (int i = 0; i < 8000; i++) if (read(ends[0], &c, 1) != 1 || write(back[1], &c, 1) != 1) _exit(9); }
+static void *work(void *a)
+{
+	const char *name = a;
+	long begin = now(CLOCK_MONOTONIC), wait = 0;
+	if (!strcmp(name, "sleeper"))
+		for (int i = 0; i < 30; i++) { long b = now(CLOCK_MONOTONIC); sleeps(); wait += now(CLOCK_MONOTONIC) - b; }
+	else if (!strcmp(name, "locker"))
+		locks();
+	else if (!strcmp(name, "piper"))
+		for (int i = 0; i < 5; i++) pipes();
+	else if (!strcmp(name, "echo"))
+		echoes();
+	else
+		burns(300000000);
+	printf("%s %ld %ld %ld\n", name, now(CLOCK_MONOTONIC) - begin, now(CLOCK_THREAD_CPUTIME_ID), wait);
+	return a;
+}
+int main(int argc, char **argv)
+{
+	pthread_t t[8];
+	char *names[] = {"sleeper", "locker", "piper", "burner"}, *one[] = {"echo"}, c = 'x';
+	int n = argc > 1 ? 1 : 4;
+	prctl(PR_SET_PDEATHSIG, 9);
+	if (pipe(ends) || pipe(back))
+		return 1;
+	pthread_mutex_lock(&mutex);
+	for (int i = 0; i < n; i++) {
+		char *name = argc > 1 ? one[i] : names[i];
+		pthread_create(&t[i], NULL, work, name);
+		pthread_setname_np(t[i], name);
+	}
+	if (argc > 1)
+		for (int i = 0; i < 8000; i++)
+			if (write(ends[1], &c, 1) != 1 || read(back[0], &c, 1) != 1)
+				return 2;
+	for (int i = 0; i < 5 && argc == 1; i++) {
+		usleep(100000);
+		if (write(ends[1], &c, 1) != 1)
+			return 2;
+	}
+	pthread_mutex_unlock(&mutex);
+	for (int i = 0; i < n; i++)
+		pthread_join(t[i], NULL);
+	return 0;
+}
+"""
+with open("waits.c", "w") as f:
+    f.write(PROGRAM)
+run(["gcc", "-O1", "-g", "-pthread", "-fno-omit-frame-pointer", "waits.c", "-o", "waits"])
+need_events()
+
+# ---- without the right -----------------------------------------------------------------------------
+user = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"] if os.geteuid() == 0 else []
+q = run([*user, CAPTURE, "--off-cpu", "-o", "/dev/null", "true"], check=False)
+tap.check(q.returncode == 2 and "sudo" in q.stderr and "--every" in q.stderr, "without the right to the tracepoint: refused, with what to type", q.stderr)
+for words in (["--off-cpu", "--call-graph", "none"], ["--wall", "--user"]):
+    q = run([CAPTURE, *words, "true"], check=False)
+    tap.check(q.returncode == 2 and "--off-cpu" in q.stderr, f"refused: {' '.join(words)}", q.stderr)
+probe = run([CAPTURE, "-q", "--off-cpu", "-o", "probe.data", "true"], check=False)
+if probe.returncode:
+    print(f"ok - the rest # SKIP {probe.stderr.strip()}")
+    tap.end()
+    raise SystemExit
+
+
+def folded(data, *args, check=True):
+    """{stack: weight}"""
+    p = run([RESOLVE, "-q", *args, data], check=check)
+    return {line.rpartition(" ")[0]: int(line.rpartition(" ")[2]) for line in p.stdout.splitlines()}
+
+
+def of(stacks, *names):
+    return sum(n for s, n in stacks.items() if all(f";{name};" in f";{s};" for name in names)) / 1e9
+
+
+def sums(data, *args):
+    j = json.loads(run([RESOLVE, "-q", "--stats=json", "-o", "/dev/null", "-f", "folded", *args, data]).stderr.strip().splitlines()[-1])
+    return {k: j[f"threads_{k}_ns"] / 1e9 for k in ("wall", "on", "off", "runnable", "unknown")}
+
+
+def threads(text):
+    """What the threads say: name -> (life, processor time, wait), in seconds."""
+    return {name: tuple(int(x) / 1e9 for x in rest) for name, *rest in (line.split() for line in text.splitlines())}
+
+
+# ---- sums by construction --------------------------------------------------------------------------
+r = capture("--off-cpu", "-o", "off.data", "./waits")
+said = threads(r.stdout)
+off, ready, total = folded("off.data", "--event", "off-cpu"), folded("off.data", "--event", "runnable", check=False), sums("off.data")
+tap.check(abs(total["on"] + total["off"] + total["runnable"] + total["unknown"] - total["wall"]) < 1e-6 and r.n_lost == 0 and total["unknown"] == 0,
+          "on + off + runnable is the whole time", total, r.stderr)
+for name, function in (("sleeper", "sleeps"), ("locker", "locks"), ("piper", "pipes")):
+    life, cpu, wait = said[name]
+    mine, late = of(off, function), sum(n for s, n in ready.items() if s.startswith(name + ";")) / 1e9
+    # what it does not wait it runs or could run; the slack is for what it does before its first and after its last line
+    tap.check(abs(mine + late + cpu - life) <= 0.005 * life + 0.02, f"{name}: what it waits, runs and could run is its life",
+              f"life {life} cpu {cpu} off {mine} runnable {late}")
+tap.check(of(off, "sleeps") >= 30 * 0.02 and of(off, "sleeps") <= said["sleeper"][2], "the sleeper sleeps at least what it asked for", of(off, "sleeps"), said)
+tap.check(of(off, "locks") >= 0.5 and of(off, "main", "usleep") >= 0.5, "the lock and the main thread wait for five naps", off)
+tap.check(of(off, "burns") == 0, "what only runs does not wait", off)
+tap.check(any("main;locks" in s or "work;locks" in s for s in off), "with the callers", list(off)[:5])
+
+# ---- formats and thresholds ------------------------------------------------------------------------
+run([RESOLVE, "-q", "-f", "pprof", "-o", "off.pb.gz", "off.data"])
+with gzip.open("off.pb.gz") as f:
+    text = f.read()
+tap.check(b"off-cpu" in text and b"nanoseconds" in text, "pprof: off-cpu in nanoseconds")
+speed = json.loads(run([RESOLVE, "-q", "-f", "speedscope", "-o", "-", "off.data"]).stdout)
+tap.check({p["unit"] for p in speed["profiles"]} == {"nanoseconds"}, "speedscope: nanoseconds", [p["unit"] for p in speed["profiles"]])
+long_ones = folded("off.data", "--off-cpu-thresh", "400", "--event", "off-cpu")
+tap.check(of(long_ones, "locks") == of(off, "locks") and sum(long_ones.values()) < sum(off.values()), "--off-cpu-thresh leaves out shorter waits",
+          of(long_ones, "locks"), of(off, "locks"))
+q = run([RESOLVE, "--off-cpu-thresh", "1e6", "off.data"], check=False)
+tap.check(q.returncode == 1 or "no samples" in q.stderr, "and says when none is left", q.stderr)
+q = run([RESOLVE, "--off-cpu-thresh", "soon", "off.data"], check=False)
+tap.check(q.returncode == 2 and "milliseconds" in q.stderr, "a threshold is a number", q.stderr)
+
+# ---- more switches than samples --------------------------------------------------------------------
+r = capture("--off-cpu", "-o", "echo.data", "./waits", "echo")
+both = folded("echo.data", "--event", "off-cpu,runnable", "--with-tid")
+total = sums("echo.data")
+shown = sum(both.values()) / 1e9
+tap.check(abs(shown - total["off"] - total["runnable"]) < 1e-6 and r.n_lost == 0, "16,000 switches: the weights are the sums of all of them", shown, total, r.stderr)
+life, cpu, _ = threads(r.stdout)["echo"]
+mine = sum(n for s, n in both.items() if ";echo-" in f";{s}") / 1e9
+tap.check(abs(mine + cpu - life) <= 0.01 * life + 0.03, "and the thread's own", f"life {life} cpu {cpu} off {mine}")
+
+# ---- all in one ------------------------------------------------------------------------------------
+r = capture("--wall", "-F", "999", "-o", "wall.data", "./waits")
+said, wall = threads(r.stdout), folded("wall.data")
+tap.check(of(wall, "burns") >= 0.2 and of(wall, "sleeps") >= 0.6 and of(wall, "locks") >= 0.5, "--wall: what runs and what waits",
+          [(f, of(wall, f)) for f in ("burns", "sleeps", "locks")])
+merged = folded("wall.data", "--event", "wall")
+tap.check(merged == wall, "as one event")
+
+# ---- threads that were there -----------------------------------------------------------------------
+p = subprocess.Popen(["sleep", "1000"])
+until(lambda: open(f"/proc/{p.pid}/stat").read().rpartition(")")[2].split()[0] == "S" and "sleep" in open(f"/proc/{p.pid}/comm").read(), "sleep")
+before = time.monotonic()
+capture("--off-cpu", "-p", p.pid, "--duration", "0.5", "-o", "asleep.data")
+took = time.monotonic() - before
+asleep = folded("asleep.data")
+tap.check(len(asleep) == 1 and 0.5 <= sum(asleep.values()) / 1e9 <= took and "nanosleep" in list(asleep)[0], "a thread that waits all the time has its stack and the whole time",
+          asleep, took)
+p.kill()
+p.wait()
+
+# ---- perf's recordings -----------------------------------------------------------------------------
+perf_record("--switch-events", "-e", "sched:sched_switch", "--call-graph", "dwarf,16384", "-o", "perf.data", "./waits")
+as_counts, as_time = folded("perf.data"), folded("perf.data", "--off-cpu", "--event", "off-cpu")
+tap.check(of(as_time, "sleeps") >= 0.6 and of(as_time, "locks") >= 0.5 and sum(as_counts.values()) < 1e6, "resolve --off-cpu weighs the samples of perf record --switch-events",
+          of(as_time, "sleeps"), sum(as_counts.values()))
+
+# ---- damage ----------------------------------------------------------------------------------------
+capture("--off-cpu", "--no-compress", "-o", "plain.data", "./waits")
+whole = open("plain.data", "rb").read()
+rng, bad = random.Random(7), []
+for i in range(12):
+    copy = bytearray(whole[:rng.randrange(len(whole) // 2, len(whole))] if i % 2 else whole)
+    for _ in range(20):
+        copy[rng.randrange(len(copy))] = rng.randrange(256)
+    with open("bad.data", "wb") as f:
+        f.write(copy)
+    q = run([RESOLVE, "-q", "-o", "/dev/null", "-f", "folded", "--off-cpu", "--no-inline", "bad.data"], check=False)
+    if q.returncode not in (0, 1, 2) or "Sanitizer" in q.stderr:
+        bad.append((i, q.returncode, q.stderr[-300:]))
+tap.check(not bad, "damaged copies: an answer and no crash", bad)
+tap.end()
