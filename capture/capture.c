@@ -337,6 +337,14 @@ static int wait_and_drain(struct recording *r, struct err *err)
 	return rc;
 }
 
+static bool is_full(const struct recording *r)
+{
+	struct stat st;
+
+	return r->opt->max_bytes && !fstat(r->file.fd, &st) &&
+	       (uint64_t)st.st_size >= r->opt->max_bytes;
+}
+
 /* True when the recording is over. */
 static bool is_over(struct recording *r, uint64_t now)
 {
@@ -352,8 +360,9 @@ static bool is_over(struct recording *r, uint64_t now)
 	}
 	if (!r->child_ended && child_reap(&r->child, &r->result->child_status))
 		r->child_ended = true;
-	return r->child_ended || (r->end_ns && now >= r->end_ns) ||
-	       (!r->n_polled && !r->child.pid) || record_writer_error(r->drain.writer);
+	r->result->reached_limit = (r->end_ns && now >= r->end_ns) || is_full(r);
+	return r->child_ended || r->result->reached_limit || (!r->n_polled && !r->child.pid) ||
+	       record_writer_error(r->drain.writer);
 }
 
 static int begin(struct recording *r, struct err *err)

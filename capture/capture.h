@@ -50,6 +50,7 @@ struct capture_options {
 	bool system_wide;	  /* -a */
 	const pid_t *pids, *tids; /* -p, -t */
 	size_t n_pids, n_tids;
+	bool pids_may_end;  /* -u: those of pids that have ended meanwhile are left out */
 	const char *cgroup; /* --cgroup: path, absolute or below the cgroup mount */
 	const char *cpus;   /* -C "0,2-3"; NULL: all online */
 	/* -F; 0: use period; UINT32_MAX: the highest rate that the kernel allows. */
@@ -67,6 +68,8 @@ struct capture_options {
 	const char *output;   /* path; an existing file is renamed to PATH.old */
 	unsigned delay_ms;    /* -D */
 	double duration_s;    /* --duration; 0: until the command ends or a signal comes */
+	uint64_t max_bytes;   /* --max-size: end when the file has so many; 0: none */
+	bool strict_freq;     /* --strict-freq: fail rather than sample at a lower rate */
 	unsigned every_ms;    /* capture_stacks(): again and again; 0: once */
 	size_t ring_bytes;    /* -m per CPU; 0: chosen */
 	enum capture_bundle bundle;
@@ -97,6 +100,7 @@ struct capture_result {
 	int child_status;     /* wait status of the command; 0 without one */
 	bool child_running;   /* the command did not end although it got SIGTERM */
 	bool interrupted;     /* ended through *stop */
+	bool reached_limit;   /* ended by duration_s or max_bytes */
 	char event[256];      /* name of the (first) event that was recorded */
 	size_t n_events;
 	char notes[8][256]; /* messages for the user: fallback to cpu-clock, exclude_kernel ... */

@@ -124,6 +124,11 @@ static int choose_policy(struct session *s, struct err *err)
 		.inherit = !s->all_processes && !o->no_inherit,
 		.enable_on_exec = s->command_pid && !o->delay_ms,
 	};
+	if (o->strict_freq && o->frequency_hz != UINT32_MAX && p->frequency_hz != o->frequency_hz)
+		return err_set(err, ERR_USAGE, NULL,
+			       "--strict-freq: -F %u is above kernel.perf_event_max_sample_rate, "
+			       "which is %u",
+			       o->frequency_hz, p->frequency_hz);
 	if (p->call_graph != CALL_GRAPH_DWARF)
 		return 0;
 	if (p->stack_bytes % 8 || p->stack_bytes > CAPTURE_STACK_MAX)
@@ -202,6 +207,8 @@ static int choose_processes(struct session *s, struct err *err)
 			rc = tid_list_add(&s->processes, pid, err);
 	}
 	for (size_t i = 0; i < o->n_pids && rc >= 0; i++) {
+		if (!tid_process(o->pids[i]) && o->pids_may_end)
+			continue;
 		if (!tid_process(o->pids[i]))
 			return err_set(err, ERR_NOT_FOUND, NULL, "-p %d: no such process",
 				       (int)o->pids[i]);

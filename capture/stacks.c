@@ -183,6 +183,8 @@ static int choose(struct stacks *s, struct err *err)
 		pid_t tid = i < o->n_pids ? o->pids[i] : o->tids[i - o->n_pids];
 		pid_t pid = tid_process(tid);
 
+		if (!pid && o->pids_may_end)
+			continue;
 		if (!pid)
 			return err_set(err, ERR_NOT_FOUND, NULL, "%d: no such process", (int)tid);
 		rc = tid_list_add(&s->processes, pid, err);

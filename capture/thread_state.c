@@ -22,9 +22,11 @@
 
 #define STACK_TEXT_MAX 8192
 #define KERNEL_THREAD  0x00200000 /* PF_KTHREAD of include/linux/sched.h */
-/* A thread that does not stop by then waits where nothing wakes it. */
-#define STOP_TRIES   40
-#define STOP_WAIT_US 500
+/* It stops when it next has a processor, which takes long on a busy machine; a thread that does not
+ * stop within 2 seconds waits where nothing wakes it. */
+#define STOP_YIELDS  20
+#define STOP_TRIES   20000
+#define STOP_WAIT_US 100
 
 static uint64_t now_ns(void)
 {
@@ -238,7 +240,7 @@ static int halt(pid_t tid, struct thread_state *t, int *status)
 			return WIFSTOPPED(*status);
 		if (rc < 0)
 			return 0;
-		if (i < STOP_TRIES / 2)
+		if (i < STOP_YIELDS)
 			sched_yield();
 		else
 			usleep(STOP_WAIT_US);

@@ -1,17 +1,23 @@
 /* capture.c - the command capture: parses options, records once, prints a summary. */
 #include "capture/capture.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/vec.h"
 #include "cmd/args.h"
 #include "cmd/habits.h"
+#include "cmd/parts.h"
 #include "cmd/version.h"
 
 #define OPTIONS_TARGET struct args
@@ -31,7 +37,7 @@ static void on_signal(int sig)
 
 	if (stop_signal && bundling && write(STDERR_FILENO, left_out, sizeof left_out - 1) < 0)
 		_exit(128 + sig);
-	if (stop_signal)
+	if (stop_signal && stop_signal != SIGUSR2)
 		_exit(128 + sig);
 	stop_signal = sig;
 }
@@ -43,6 +49,8 @@ struct pid_vec {
 struct args {
 	struct capture_options opt;
 	struct pid_vec pids, tids;
+	struct parts parts;
+	bool users; /* some of pids are by -u */
 	bool quiet, verbose, check, list, stacks, show_help, show_version, asks_stacks;
 	unsigned n_said; /* notes of the result that were printed */
 };
@@ -80,12 +88,99 @@ static int set_ring_bytes(void *bytes, const char *option, char *text, struct er
 {
 	uint64_t v;
 
+	/* perf's second number is for hardware traces. */
+	text[strcspn(text, ",")] = 0;
 	if (!args_size(text, (uint64_t)sysconf(_SC_PAGESIZE), &v) || !v)
 		return bad_value(err, option, text, "a number of pages or a size like 512K or 16M");
 	if (v > 1u << 30)
 		return bad_value(err, option, text, "at most 1G");
 	*(size_t *)bytes = (size_t)v;
 	return 0;
+}
+
+static int set_max_size(void *bytes, const char *option, char *text, struct err *err)
+{
+	return args_size(text, 1, bytes) && *(uint64_t *)bytes
+		       ? 0
+		       : bad_value(err, option, text, "a size like 100M or 2G");
+}
+
+static int set_delay(void *ms, const char *option, char *text, struct err *err)
+{
+	uint64_t v = 0;
+	int rc;
+
+	if (strchr(text, '-'))
+		return err_set(err, ERR_USAGE, NULL,
+			       "%s: ranges are not recorded in one go: -D FROM --duration SECONDS "
+			       "records one; resolve --time START,STOP shows one",
+			       option);
+	rc = args_u64(option, text, 0, INT32_MAX, &v, err);
+	*(unsigned *)ms = (unsigned)v;
+	return rc;
+}
+
+/* What the clock is in any case. */
+static int check_clock(void *unused, const char *option, char *text, struct err *err)
+{
+	(void)unused;
+	if (!strcasecmp(text, "mono") || !strcasecmp(text, "monotonic") ||
+	    !strcasecmp(text, "CLOCK_MONOTONIC"))
+		return 0;
+	return err_set(err, ERR_USAGE, NULL, "%s %s: times are those of CLOCK_MONOTONIC", option,
+		       text);
+}
+
+/* A number, or a name of /etc/passwd (a static program has no other source of names). */
+static bool find_user(const char *text, uid_t *ret)
+{
+	FILE *f = fopen("/etc/passwd", "re");
+	const struct passwd *p;
+	bool found = false;
+	char *end;
+
+	while (f && !found && (p = fgetpwent(f)))
+		if (!strcmp(p->pw_name, text)) {
+			*ret = p->pw_uid;
+			found = true;
+		}
+	if (f)
+		fclose(f);
+	if (found)
+		return true;
+	*ret = (uid_t)strtoul(text, &end, 10);
+	return end > text && !*end;
+}
+
+/* All processes of a user. */
+static int add_user(void *args, const char *option, char *text, struct err *err)
+{
+	struct pid_vec *list = &((struct args *)args)->pids;
+	const size_t before = list->pids.n;
+	DIR *proc = opendir("/proc");
+	struct dirent *d;
+	int rc = 0;
+	uid_t uid;
+
+	if (!proc || !find_user(text, &uid)) {
+		if (proc)
+			closedir(proc);
+		return err_set(err, ERR_USAGE, NULL, "%s: no user %s", option, text);
+	}
+	while (!rc && (d = readdir(proc))) {
+		pid_t pid = (pid_t)atoi(d->d_name);
+		struct stat st;
+
+		if (pid > 0 && pid != getpid() && !fstatat(dirfd(proc), d->d_name, &st, 0) &&
+		    st.st_uid == uid && vec_push(&list->pids, pid))
+			rc = err_nomem(err);
+	}
+	closedir(proc);
+	((struct args *)args)->users = true;
+	if (!rc && list->pids.n == before)
+		return err_set(err, ERR_NOT_FOUND, NULL, "%s %s: that user has no process", option,
+			       text);
+	return rc;
 }
 
 static int set_call_graph(void *target, const char *option, char *text, struct err *err)
@@ -100,6 +195,12 @@ static int set_call_graph(void *target, const char *option, char *text, struct e
 		o->call_graph = CALL_GRAPH_DWARF;
 	} else if (!strcmp(text, "fp")) {
 		o->call_graph = CALL_GRAPH_FP;
+	} else if (!strcmp(text, "lbr")) {
+		return err_set(err, ERR_USAGE, NULL,
+			       "%s lbr: branch records are not recorded; dwarf needs none and has "
+			       "no limit of 32 frames; perf record --call-graph lbr does, and "
+			       "resolve reads it",
+			       option);
 	} else if (!strcmp(text, "none") || !strcmp(text, "no")) {
 		o->call_graph = CALL_GRAPH_NONE;
 	} else if (!strncmp(text, dwarf_bytes, sizeof dwarf_bytes - 1)) {
@@ -186,6 +287,11 @@ static int set_bundle_max(void *bytes, const char *option, char *text, struct er
 	return bad_value(err, option, text, "a size like 500K or 64M");
 }
 
+static int set_files_max(void *n, const char *option, char *text, struct err *err)
+{
+	return args_u64(option, text, 1, INT32_MAX, n, err);
+}
+
 static int set_period(void *target, const char *option, char *text, struct err *err)
 {
 	struct capture_options *o = &((struct args *)target)->opt;
@@ -211,6 +317,7 @@ static const struct option_row options[] = {
 	{'p', "pid", NULL, "PID[,PID..]", "processes, with threads and children they start later",
 	 SETS_BY(pids, struct pid_vec, add_pids)},
 	{'t', "tid", NULL, "TID[,TID..]", "threads", SETS_BY(tids, struct pid_vec, add_pids)},
+	{'u', "uid", NULL, "USER", "all processes that a user has now", CALLS(add_user)},
 	{'G', "cgroup", NULL, "PATH", "processes of a cgroup", SETS_TEXT(opt.cgroup)},
 	{'C', "cpu", NULL, "CPUS", "only on these CPUs: 0,2-3; without -p, -t: all processes there",
 	 SETS_TEXT(opt.cpus)},
@@ -235,7 +342,7 @@ static const struct option_row options[] = {
 	 CALLS(set_frequency)},
 	{'c', "count", NULL, "N", "after every N events", CALLS(set_period)},
 	{'D', "delay", NULL, "MS", "begin after MS milliseconds",
-	 SETS_NUMBER(opt.delay_ms, INT32_MAX)},
+	 SETS_BY(opt.delay_ms, unsigned, set_delay)},
 	{0, "duration", NULL, "SEC", "end after SEC seconds",
 	 SETS_BY(opt.duration_s, double, set_duration)},
 	{0, "stacks", NULL, NULL,
@@ -267,6 +374,16 @@ static const struct option_row options[] = {
 	HEADING("where to"),
 	{'o', "output", NULL, "FILE", "default perf.data; one that exists becomes FILE.old",
 	 SETS_TEXT(opt.output)},
+	{0, "max-size", NULL, "SIZE", "end when the file is so large: 100M, 2G",
+	 SETS_BY(opt.max_bytes, uint64_t, set_max_size)},
+	{0, "switch-output", NULL, "[=WHEN]",
+	 "a new file FILE.TIME after a size (100M), a time (30s, 5m, 1h), or at\n"
+	 "SIGUSR2 (signal, the default), each complete by itself",
+	 SETS_BY(parts, struct parts, parts_parse)},
+	{0, "switch-max-files", NULL, "N", "keep the last N of these files",
+	 SETS_BY(parts.files_max, uint64_t, set_files_max)},
+	{0, "timestamp-filename", NULL, NULL, "the time of the start in the name of the file",
+	 SETS_FLAG(parts.dated)},
 	{'m', "mmap-pages", NULL, "SIZE", "ring per CPU: pages, or 512K, 16M",
 	 SETS_BY(opt.ring_bytes, size_t, set_ring_bytes)},
 	{0, "bundle", NULL, "[=WHAT]",
@@ -308,6 +425,16 @@ static const struct option_row options[] = {
 	{0, "affinity", NULL, "HOW", NULL, IGNORED},
 	{0, "mmap-flush", NULL, "SIZE", NULL, IGNORED},
 	{0, "tail-synthesize", NULL, NULL, NULL, IGNORED},
+	{0, "synth", NULL, "WHAT", NULL, IGNORED},
+	{0, "no-bpf-event", NULL, NULL, NULL, IGNORED},
+	{0, "all-cgroups", NULL, NULL, NULL, IGNORED},
+	{0, "namespaces", NULL, NULL, NULL, IGNORED},
+	{0, "data-mmap", NULL, NULL, NULL, IGNORED},
+	{0, "timestamp-boundary", NULL, NULL, NULL, IGNORED},
+	{0, "running-time", NULL, NULL, NULL, IGNORED},
+	{0, "debuginfod", NULL, "[=URLS]", NULL, IGNORED},
+	{'k', "clockid", NULL, "CLOCK", NULL, CALLS(check_clock)},
+	{0, "strict-freq", NULL, NULL, NULL, SETS_FLAG(opt.strict_freq)},
 	/* What to do instead: */
 	{'b', "branch-any", NULL, NULL, NULL,
 	 REFUSED("branch records are not recorded; perf record -b does, and resolve reads it")},
@@ -321,12 +448,9 @@ static const struct option_row options[] = {
 	 REFUSED("the registers of user code are recorded, with --call-graph dwarf")},
 	{0, "user-regs", NULL, "[=NAMES]", NULL,
 	 REFUSED("all registers of user code are recorded, with --call-graph dwarf")},
-	{'k', "clockid", NULL, "CLOCK", NULL, REFUSED("times are those of CLOCK_MONOTONIC")},
 	{'n', "no-samples", NULL, NULL, NULL, REFUSED("counting without samples is `perf stat`")},
 	{'s', "stat", NULL, NULL, NULL, REFUSED("counting per thread is `perf stat --per-thread`")},
 	{'S', "snapshot", NULL, "[=HOW]", NULL, REFUSED("hardware traces are not recorded")},
-	{'u', "uid", NULL, "USER", NULL,
-	 REFUSED("name the processes: -p $(pgrep -d, -u USER), or -a and resolve --comm")},
 	{0, "all-kernel", NULL, NULL, NULL,
 	 REFUSED("-e EVENT:k, as in -e cycles:k, samples the kernel only")},
 	{0, "control", NULL, "HOW", NULL, REFUSED("-D MS and --duration SEC say when to sample")},
@@ -336,15 +460,29 @@ static const struct option_row options[] = {
 	{0, "group", NULL, NULL, NULL, REFUSED("each event is sampled by itself")},
 	{0, "kcore", NULL, NULL, NULL,
 	 REFUSED("the kernel's code is not copied; resolve where it was recorded")},
-	{0, "max-size", NULL, "SIZE", NULL,
-	 REFUSED("--duration SEC ends a recording; `ulimit -f` bounds a file")},
 	{0, "off-cpu-thresh", NULL, "MS", NULL,
 	 REFUSED("all waits are recorded; resolve --off-cpu-thresh MS leaves out shorter ones")},
 	{0, "overwrite", NULL, NULL, NULL,
 	 REFUSED("all that is sampled is kept; --duration SEC ends it")},
-	{0, "switch-output", NULL, "[=HOW]", NULL,
-	 REFUSED("a recording is one file; --duration SEC in a loop makes several")},
 	{0, "switch-events", NULL, NULL, NULL, REFUSED("--off-cpu records them, with the stacks")},
+	{0, "switch-output-event", NULL, "EVENT", NULL,
+	 REFUSED("--switch-output, and kill -USR2 where the event is seen")},
+	{0, "user-callchains", NULL, NULL, NULL,
+	 REFUSED("--user samples user space only; with the kernel, resolve --comm and the page's "
+		 "search leave it out")},
+	{0, "kernel-callchains", NULL, NULL, NULL,
+	 REFUSED("--call-graph fp -e EVENT:k records what the kernel does")},
+	{0, "aux-sample", NULL, "[=HOW]", NULL, REFUSED("hardware traces are not recorded")},
+	{0, "code-page-size", NULL, NULL, NULL,
+	 REFUSED("sizes of pages are not recorded; perf record does")},
+	{0, "data-page-size", NULL, NULL, NULL,
+	 REFUSED("sizes of pages are not recorded; perf record does")},
+	{0, "clang-path", NULL, "PATH", NULL, REFUSED("no BPF program is compiled; leave it out")},
+	{0, "clang-opt", NULL, "OPTIONS", NULL,
+	 REFUSED("no BPF program is compiled; leave it out")},
+	{0, "bpf-filter", NULL, "FILTER", NULL,
+	 REFUSED("samples are not filtered; resolve --comm, --pid, --dso, --time do")},
+	{0, "latency", NULL, NULL, NULL, REFUSED("--wall records what runs and what waits")},
 	{0, "per-thread", NULL, NULL, NULL,
 	 REFUSED("rings are per processor; -t TID records single threads")},
 	{0, "phys-data", NULL, NULL, NULL,
@@ -358,6 +496,7 @@ static const struct option_row options[] = {
 };
 
 enum { N_OPTIONS = sizeof options / sizeof *options };
+_Static_assert((int)N_OPTIONS <= (int)OPTIONS_MAX, "a table of options has room for all");
 
 static void print_help(void)
 {
@@ -400,6 +539,7 @@ static int parse_args(struct args *a, int argc, char **argv, struct err *err)
 	o->n_pids = a->pids.pids.n;
 	o->tids = a->tids.pids.v;
 	o->n_tids = a->tids.pids.n;
+	o->pids_may_end = a->users;
 	o->recorder_argv = argv;
 	o->recorder_argc = argc;
 	o->syscall_stacks = a->asks_stacks;
@@ -413,6 +553,9 @@ static int parse_args(struct args *a, int argc, char **argv, struct err *err)
 	if (!a->check && !a->list && !o->system_wide && !some && !o->command)
 		return err_set(err, ERR_USAGE, NULL,
 			       "nothing to record: give a command, -p PID, or -a; see --help");
+	if (a->parts.wanted && (o->command || a->stacks))
+		return err_set(err, ERR_USAGE, NULL,
+			       "--switch-output records what runs already: -p PID, or -a");
 	if (!strcmp(o->output, "-"))
 		return err_set(err, ERR_USAGE, NULL,
 			       "-o -: a recording is not written in one go; name a file");
@@ -483,13 +626,15 @@ static void say_line(void *arg, const char *line)
 
 /* ---- main ---------------------------------------------------------------------------------- */
 
-static void catch_signals(void)
+static void catch_signals(bool parts)
 {
 	struct sigaction sa = {.sa_handler = on_signal};
 
 	/* No SA_RESTART: poll() must come back. */
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
+	if (parts) /* else it ends the process, as it always does */
+		sigaction(SIGUSR2, &sa, NULL);
 	/* If the terminal goes away the recording ends and is kept; under nohup it goes on. */
 	if (signal(SIGHUP, SIG_IGN) != SIG_IGN)
 		sigaction(SIGHUP, &sa, NULL);
@@ -528,30 +673,74 @@ static int exit_status(const struct capture_options *o, const struct capture_res
 	return WEXITSTATUS(r->child_status);
 }
 
-static int record(struct args *a)
+/* Records once. Sets *more if another part follows. */
+static int record_part(struct args *a, struct capture_result *result, bool *more)
 {
 	const bool shows = shows_progress(a);
-	struct capture_result result;
 	struct err err = {0};
 	int rc;
 
-	catch_signals();
+	a->n_said = 0; /* each part has its own */
+
 	/* With a command the recording ends by itself, and its output stands before the notes. */
 	if (!a->quiet && !a->opt.command)
 		a->opt.begun = on_begin;
 	a->opt.progress_arg = a;
 	if (shows)
 		a->opt.progress = show_progress;
-	rc = (a->stacks ? capture_stacks : capture_run)(&a->opt, &stop_signal, &result, &err);
+	rc = (a->stacks ? capture_stacks : capture_run)(&a->opt, &stop_signal, result, &err);
 	if (shows)
 		fprintf(stderr, "\r\033[K");
 	if (rc)
 		args_complain("capture", &err);
 	/* After a failure there is a file only if the recording had begun: then ring_bytes is set.
 	 */
-	if (!a->quiet && (!rc || result.ring_bytes))
-		print_summary(a, &result);
-	return rc ? EXIT_TROUBLE : exit_status(&a->opt, &result);
+	if (!a->quiet && (!rc || result->ring_bytes))
+		print_summary(a, result);
+	*more = !rc && (result->reached_limit || stop_signal == SIGUSR2);
+	if (stop_signal == SIGUSR2)
+		stop_signal = 0;
+	return rc ? EXIT_TROUBLE : exit_status(&a->opt, result);
+}
+
+/* The limits of a part; with --duration or --max-size for the whole, what is left of these. */
+static bool limit_part(struct args *a, const struct capture_options *whole, double seconds)
+{
+	struct capture_options *o = &a->opt;
+
+	o->max_bytes = a->parts.bytes ? a->parts.bytes : whole->max_bytes;
+	o->duration_s = a->parts.seconds;
+	if (whole->duration_s <= 0)
+		return true;
+	if (o->duration_s <= 0 || o->duration_s > whole->duration_s - seconds)
+		o->duration_s = whole->duration_s - seconds;
+	return o->duration_s > 0;
+}
+
+static int record(struct args *a)
+{
+	const struct capture_options whole = a->opt;
+	const double begin = clock_seconds();
+	struct capture_result result = {0};
+	bool more = true;
+	int rc = 0;
+
+	catch_signals(a->parts.wanted);
+	if (!a->parts.wanted && !a->parts.dated)
+		return record_part(a, &result, &more);
+	while (more && (!a->parts.wanted || limit_part(a, &whole, clock_seconds() - begin))) {
+		struct err err = {0};
+
+		a->opt.output = parts_next(&a->parts, whole.output);
+		if (!a->opt.output) {
+			err_nomem(&err);
+			args_complain("capture", &err);
+			return EXIT_TROUBLE;
+		}
+		rc = record_part(a, &result, &more);
+		more = more && a->parts.wanted;
+	}
+	return rc;
 }
 
 static int list(const struct args *a)
@@ -600,5 +789,6 @@ int main(int argc, char **argv)
 	}
 	vec_done(&a.pids.pids);
 	vec_done(&a.tids.pids);
+	parts_done(&a.parts);
 	return rc;
 }

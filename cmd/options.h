@@ -83,7 +83,7 @@ struct option_row {
 int option_choose(const struct option_choice *choices, const char *source, const char *option,
 		  const char *text, unsigned *ret, struct err *err);
 
-enum { OPTIONS_MAX = 96 }; /* rows of a table */
+enum { OPTIONS_MAX = 160 }; /* rows of a table */
 
 /* Sets the target's fields from argv. *rest becomes the index of the first argument that is no
  * option; with `in_order` everything behind it belongs to it (a command with options of its own),
