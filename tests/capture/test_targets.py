@@ -211,7 +211,7 @@ c = start("-F", 499, "-o", "int.data", "--", load, "spin", 20)
 until_used(c, 0.3)
 c.send_signal(signal.SIGINT)
 _, err = c.communicate(timeout=60)
-tap.check(c.returncode == 128 + signal.SIGTERM and 12 in PerfData("int.data").features,
+tap.check(c.returncode == 128 + signal.SIGINT and 12 in PerfData("int.data").features,
           "^C with a command: it is ended too", (c.returncode, err))
 
 # ---- killed: the file is whole up to its last block ------------------------------------------------------------

@@ -69,7 +69,7 @@ text = [line for line in resolve("-f", "top", "w.folded").stdout.splitlines() if
 wide = next(line for line in text if "名前" in line)
 narrow = next(line for line in text if "narrow" in line)
 tap.check(wide.index("[.]") + 2 == narrow.index("[.]"), "top: columns of a terminal, where some letters take two", text)
-for bad in (("--sort", "cpu"), ("--percent-limit", "x"), ("-n", "-1")):
+for bad in (("--sort", "height"), ("--percent-limit", "x"), ("-n", "-1")):
     p = resolve("-f", "top", *bad, "t.folded")
     tap.check(p.returncode == 2 and bad[0].lstrip("-")[0] in p.stderr, f"top {' '.join(bad)}: refused", p.stderr)
 with open("many.folded", "w") as f:
