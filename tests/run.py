@@ -178,7 +178,7 @@ def adopted():
         for pid in pids:
             try:
                 if os.waitpid(pid, os.WNOHANG) == (0, 0):
-                    with open(f"/proc/{pid}/cmdline") as f:
+                    with open(f"/proc/{pid}/cmdline", errors="replace") as f:
                         found[pid] = f.read().replace("\0", " ").strip()
             except OSError:
                 pass
