@@ -48,13 +48,16 @@ def ours(data, *options):
 
 
 def same_line(ours, perfs):
-    """But for the command where perf has forgotten it: recorder.same_comm()."""
+    """But for the command where perf has forgotten it, as recorder.same_comm() says; and for the return address of ld.so's
+    _start, behind which the next symbol begins, which perf gives to this one."""
+    perfs = re.sub(r"\b_dl_start_user\b", "_start", perfs) if re.search(r"\b_start\b", ours) else perfs
     forgotten = re.match(r":\d+(?= )", perfs) if PERF_FORGETS else None
     return ours == perfs or bool(forgotten) and ours.endswith(perfs[forgotten.end():])
 
 
 def with_lines(text):
-    return [line for line in lines(text) if not re.fullmatch(r":0|\S*\[[0-9a-f]+\]", line)]
+    """Of the loader's lines perf gives some the file that they were inlined into, and in callers the line behind the call."""
+    return [line for line in lines(text) if not re.fullmatch(r":0|\S*\[[0-9a-f]+\]|(?!probed\.c)\S+:\d+", line)]
 
 
 def check_probes():
