@@ -322,7 +322,7 @@ def functions_that_pointers_lead_to():
         starts = sorted((int(a, 16), name) for a, _, name in map(str.split, run("nm", "pointed").stdout.splitlines()))
         subprocess.run(["strip", "pointed"], check=True)
         perf_record("-e", "cpu-clock:u", "-F", "999", "--call-graph", "dwarf,4096", "-o", "pointed.data", "./pointed")
-        found = Counter(tuple([name for start, name in starts if start < int(ip, 16)][-1] for ip in ips)
+        found = Counter(tuple(([name for start, name in starts if start < int(ip, 16)] or ["first instruction"])[-1] for ip in ips)
                         for ips, _ in stacks("pointed.data")[0])
         n = found[tuple(whole)] + found[tuple(whole[1:])]  # both have loops
         report(found[tuple(whole)] > 20 and n >= 0.97 * sum(found.values()),
@@ -372,7 +372,8 @@ def callers_without_a_frame_pointer():
     told = told.replace("    add $24,%rsp\n    ret\n", "    add $24,%rsp\n    ret\n    .cfi_endproc\n")
     for what, text in (("no CFI", ELSEWHERE), ("CFI", told)):
         n = stacks_of_assembly("elsewhere", text)
-        report(list(n) == ["taken"], f"a caller that only the stack pointer leads to, and it is elsewhere, {what}", n)
+        # One sample may be of _start, before its call.
+        report(set(n) <= {"taken", "_start"} and n.get("taken", 0) >= 0.95 * sum(n.values()) > 0, f"a caller that only the stack pointer leads to, and it is elsewhere, {what}", n)
 
 
 # A signal's handler has another word in the register.
