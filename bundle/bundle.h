@@ -8,8 +8,9 @@
  *	section   "unspbndl", u32 version (BUNDLE_VERSION), u32 0, entries
  *	entry     struct bundle_header; the path, without NUL; the stored bytes; zeros up to a
  *		  multiple of 8
- *	stored    a zstd frame with checksum. Of files with holes it holds: u64 n; n times u64
- *offset, u64 size; the bytes of these ranges one after the other. Of others it holds the contents.
+ *	stored    a zstd frame with checksum. Of files with holes it holds:
+ *		  u64 n; n times u64 offset, u64 size; the bytes of these ranges
+ *		  Of others it holds the contents.
  *
  * A file with holes is a file in which all bytes outside of the ranges are zero: offsets, addresses
  * and the names of sections are those of the file that was mapped.
@@ -74,8 +75,9 @@ struct bundle_entry {
 
 struct bundle; /* opaque */
 
-/* Reads the table of entries. What is damaged is left out, and counted. Returns 0, or negative with
- * *err: -ERR_UNSUPPORTED for another version, -ERR_DAMAGED if it is no bundle. */
+/* Reads the table of entries. What is damaged is left out, and counted; so are entries that would
+ * unpack to far more than a section of this size can honestly hold (read.c). Returns 0, or negative
+ * with *err: -ERR_UNSUPPORTED for another version, -ERR_DAMAGED if it is no bundle. */
 int bundle_open(struct bundle **ret, const uint8_t *section, size_t size, struct err *err);
 void bundle_free(struct bundle *b); /* NULL is allowed */
 size_t bundle_count(const struct bundle *b);

@@ -13,12 +13,13 @@
 #include "base/buf.h"
 #include "base/hash.h"
 
-/* Bounds on what a section of a few bytes can ask for. The address space that a file with holes
- * takes is not memory, but may be walked over. */
+/* Bounds on what a section of a few bytes can ask for: all its entries together unpack to at most
+ * so many times its size and PACKED_FREE. Code and tables shrink to a third or a tenth. The address
+ * space that a file with holes takes is not memory, but may be walked over. */
 #define SIZE_MAX_BYTES	 (8ull << 30)
 #define PACKED_MAX_BYTES (4ull << 30)
-#define PACKED_TIMES_MAX 4096
-#define PACKED_FREE	 (1ull << 20)
+#define PACKED_TIMES_MAX 64
+#define PACKED_FREE	 (64ull << 20)
 #define PATH_BYTES_MAX	 4096u
 #define ENTRIES_MAX	 (1u << 20)
 
@@ -80,7 +81,7 @@ static int add(struct bundle *b, const struct bundle_header *h, const uint8_t *p
 
 static int read_entries(struct bundle *b, const uint8_t *section, size_t size)
 {
-	uint64_t off = SECTION_HEADER, bytes;
+	uint64_t off = SECTION_HEADER, bytes, room = PACKED_FREE + size * PACKED_TIMES_MAX;
 	struct bundle_header h;
 
 	while (off < size && b->entries.n < ENTRIES_MAX) {
@@ -90,8 +91,12 @@ static int read_entries(struct bundle *b, const uint8_t *section, size_t size)
 			off += ALIGN;
 			continue;
 		}
-		if (add(b, &h, section + off))
+		if (h.packed > room)
+			b->lost += bytes;
+		else if (add(b, &h, section + off))
 			return -1;
+		else
+			room -= h.packed;
 		off += bytes;
 	}
 	return 0;
@@ -257,8 +262,7 @@ int bundle_contents(const struct bundle_entry *e, struct bundle_bytes *ret, stru
 	int rc;
 
 	*ret = (struct bundle_bytes){0};
-	if (e->size > SIZE_MAX_BYTES || e->packed > PACKED_MAX_BYTES || e->size == 0 ||
-	    (e->packed > PACKED_FREE && e->packed / PACKED_TIMES_MAX > e->stored_bytes))
+	if (e->size > SIZE_MAX_BYTES || e->packed > PACKED_MAX_BYTES || e->size == 0)
 		return err_set(err, ERR_LIMIT, NULL,
 			       "%s in the bundle says that it has %" PRIu64
 			       " bytes, of which %" PRIu64 " are stored in %" PRIu64,

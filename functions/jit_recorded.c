@@ -6,8 +6,9 @@
 #include "base/unpack.h"
 #include "functions/jitdump.h"
 
-/* Limits: of one process unpacked, and by how much zstd can have shrunk it. */
-enum { BYTES_MAX = 256 << 20, RATIO_MAX = 4096, PROCESSES_MAX = 1 << 16 };
+/* Limits: of one process unpacked, and of all of them, as so many times the section and some more.
+ * Code shrinks to a tenth or a twentieth. */
+enum { BYTES_MAX = 256 << 20, RATIO_MAX = 64, BYTES_FREE = 64 << 20, PROCESSES_MAX = 1 << 16 };
 
 static const char where[] = "the section of runtimes' code";
 
@@ -15,6 +16,7 @@ int jit_recorded_open(struct jit_recorded *r, const uint8_t *data, size_t n, str
 {
 	struct buf b = buf_make(data, n, 0, false);
 	uint32_t magic = buf_u32(&b), version = buf_u32(&b);
+	uint64_t room = BYTES_FREE + (uint64_t)n * RATIO_MAX;
 
 	if (!buf_ok(&b) || magic != RUNTIME_CODE_MAGIC)
 		return err_set(err, ERR_DAMAGED, where, "does not begin with its magic number");
@@ -30,11 +32,11 @@ int jit_recorded_open(struct jit_recorded *r, const uint8_t *data, size_t n, str
 		bytes = buf_u64(&b);
 		packed = buf_u64(&b);
 		d.packed = buf_take(&b, packed);
-		if (!buf_ok(&b) || bytes > BYTES_MAX || bytes / RATIO_MAX > packed ||
-		    r->dumps.n >= PROCESSES_MAX)
+		if (!buf_ok(&b) || bytes > BYTES_MAX || bytes > room || r->dumps.n >= PROCESSES_MAX)
 			return err_at(err, ERR_DAMAGED, where, at,
 				      "what it holds of process %" PRIu32 " has a wrong size",
 				      d.pid);
+		room -= bytes;
 		d.n = (size_t)bytes;
 		d.n_packed = (size_t)packed;
 		if (vec_push(&r->dumps, d) || hash_put(&r->by_pid, d.pid, (uint32_t)r->dumps.n - 1))

@@ -135,12 +135,44 @@ static void claims(void **state)
 	vec_done(&out);
 }
 
+/* Small entries of much that is equal: together they would take a gigabyte. */
+static void bomb(void **state)
+{
+	static uint8_t zeros[8 << 20];
+	const struct bundle_range all = {0, sizeof zeros, zeros};
+	struct bundle_blob out = {0};
+	struct bundle_bytes bytes;
+	struct bundle *b;
+	size_t i, n = 0;
+
+	(void)state;
+	assert_int_equal(bundle_begin(&out), 0);
+	for (i = 0; i < 128; i++)
+		assert_int_equal(bundle_put(&out,
+					    &(struct bundle_entry){.kind = BUNDLE_FILE,
+								   .path = "/tmp/perf-1.map"},
+					    &all, 1, 3),
+				 0);
+	assert_true(out.n < 1 << 18);
+	assert_int_equal(bundle_open(&b, out.v, out.n, NULL), 0);
+	assert_true(bundle_count(b) > 0 && bundle_lost_bytes(b) > 0);
+	for (i = 0; i < bundle_count(b); i++) {
+		assert_int_equal(bundle_contents(bundle_at(b, i), &bytes, NULL), 0);
+		n += bytes.n;
+		bundle_bytes_done(&bytes);
+	}
+	assert_true(n <= (64u << 20) + 64 * out.n);
+	bundle_free(b);
+	vec_done(&out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(comes_back),
 		cmocka_unit_test(damage),
 		cmocka_unit_test(claims),
+		cmocka_unit_test(bomb),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
