@@ -34,8 +34,8 @@ void probe_events_init(struct probe_events *set);
 /* Ends what is in tracefs. The descriptors of the events must be closed before. */
 void probe_events_done(struct probe_events *set);
 
-/* Finds tracefs, or mounts it where nobody else sees it, and sets set->tracefs. Returns 0, or a
- * negative value with *err. */
+/* Finds tracefs, or mounts it where no other process sees it, and sets set->tracefs. Returns 0, or
+ * a negative value with *err. */
 int probe_events_tracefs(struct probe_events *set, struct err *err);
 
 struct probe_target {

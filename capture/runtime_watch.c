@@ -45,7 +45,8 @@ struct range {
 	uint64_t start, end;
 };
 
-/* Below: of the reading thread while it is `busy`, else of whoever holds the lock. */
+/* What is below `busy` belongs to the reading thread while that is set, else to the thread that
+ * holds the lock. */
 struct process {
 	pid_t pid;
 	bool is_jvm;

@@ -41,9 +41,9 @@
  * part its offset from the header's end, bytes, rows and the widths of its columns. Then the
  * parts, each at a multiple of PACK_ALIGN and followed by PACK_PAD bytes; then four bytes of
  * checksum per block. Numbers in the header have the machine's byte order, those in rows are
- * little-endian; zigzag numbers are 2 * v for v >= 0, else -2 * v - 1. Whoever changes any of
- * this adds 1 to PACK_VERSION: files of other versions are not read, and go when the cache is
- * full.
+ * little-endian; zigzag numbers are 2 * v for v >= 0, else -2 * v - 1. A change of any
+ * of this adds 1 to PACK_VERSION: files of other versions are not read, and are removed when
+ * the cache is full.
  *
  * A file is either complete, and then knows every address of its module, or has only the answers
  * for addresses that were asked for before, a segment of one byte each. */

@@ -209,6 +209,8 @@ enum { FEATURES_N = sizeof features / sizeof *features };
 
 const char *feature_name(unsigned bit)
 {
+	if (bit == FEATURE_BUNDLE)
+		return "bundle of files";
 	return bit < FEATURES_N && features[bit].name ? features[bit].name : "unknown";
 }
 

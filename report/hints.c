@@ -308,9 +308,13 @@ static bool hint_chains(const struct loaded *p, const struct hint_to *to)
 			return false;
 	if (p->profile->samples.n < 2)
 		return false;
-	hint(to, "it has no call chains: record with `capture`, or "
-		 "with "
-		 "`perf record --call-graph dwarf`");
+	if (!strncmp(strtab_get(&p->profile->strings, p->profile->events.v[0].name),
+		     "raw_syscalls:", 13))
+		hint(to, "its system calls have no call chains: record with "
+			 "`capture --syscalls -g`");
+	else
+		hint(to, "it has no call chains: record with `capture`, or with "
+			 "`perf record --call-graph dwarf`");
 	return true;
 }
 

@@ -86,7 +86,7 @@ def damage():
     with open("bad.data", "wb") as f:
         f.write(data[:off + size // 2])
     p = elsewhere("bad.data", check=False)
-    tap.check(p.returncode == 1 and p.stdout and "200" in p.stderr + "200", "cut in the bundle: what is there is read", p.returncode, p.stderr[-300:])
+    tap.check(p.returncode == 1 and p.stdout and "section 200" in p.stderr, "cut in the bundle: what is there is read", p.returncode, p.stderr[-300:])
 
 
 def others_read_it():
@@ -102,7 +102,7 @@ def others_read_it():
     leaves = set()
     for block in run([RESOLVE, "-q", "--no-inline", "-f", "script", "-F", "ip,sym,dso", "fixed.data"]).stdout.split("\n\n"):
         first = block.strip().splitlines()[:1]
-        if first and "/fixed)" in first[0]:
+        if first and "/fixed)" in first[0] and "@plt" not in first[0]:  # stubs are no symbols, so these tools do not name them
             leaves.add((first[0].split()[0], first[0].split()[1].split("(")[0].split("<")[0]))
     leaves = sorted(leaves)[:5]
     tap.check(leaves, "there are addresses to ask for")
