@@ -76,13 +76,13 @@ static bool leads_nowhere(const struct profile *p, uint32_t location)
 	return nowhere;
 }
 
-/* In a tight loop other code has a single return address, after which all is lost. One of a
- * coroutine is its root, or one of many. */
+/* In a tight loop other code has a single return address, after which all is lost (besides those of
+ * the startup code, which is the same in all programs). One of a coroutine is its root, or one of
+ * many. */
 static bool is_other_code(const struct profile *p, const struct tally *t)
 {
-	if (t->wrong >= WRONG_MIN)
-		return t->wrong * WRONG_PART > t->checked;
-	return t->wrong && t->wrong == t->checked && leads_nowhere(p, t->location);
+	return t->wrong * WRONG_PART > t->checked &&
+	       (t->wrong >= WRONG_MIN || leads_nowhere(p, t->location));
 }
 
 int check_code(struct loaded *p, struct err *err)
