@@ -13,7 +13,7 @@ DEPTHS = build("gcc", "depths.c", "depths", "-O1", "-fno-optimize-sibling-calls"
 ADVICE = re.compile(r"resolve: \S+: (\d+) % of the stacks are cut at (\d+) bytes(?: \(.* other samples\))?; "
                     r"(?:99 % of these need at most (\d+)|(\d+) % of these need more than 65528|(their depth is not known))"
                     r"; (?:record with --call-graph dwarf,(\d+)|(a recording cannot hold more))\n")
-SLACK = 3 * 1024  # both ends are rounded to KiB; and what libc puts above a thread's first function
+SLACK = 5 * 1024  # both ends are rounded to KiB; and what libc puts above a thread's first function: its descriptor and TLS
 
 
 def record(size, *args, before=""):
