@@ -267,6 +267,10 @@ def main():
     failed += len(files) if a.alone else 0
     for what in left + files:
         print(f"left behind: {what}")
+    # Once more at the end, where who reads only that looks.
+    for name, r in results.items():
+        for what in r.bad:
+            print(f"failed: {name}: {what}")
     print(f"{skipped} skipped" if skipped else "none skipped")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
