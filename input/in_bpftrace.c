@@ -370,19 +370,8 @@ static int read_json(struct reader *r, struct input_source *s, struct err *err)
 {
 	struct text all = {0};
 	const char *at, *end;
-	ssize_t n = 1;
-	int rc = 0;
+	int rc = input_rest(s, &all, JSON_MAX, "a JSON text", err);
 
-	while (!rc && n > 0) {
-		if (all.n > JSON_MAX)
-			rc = err_set(err, ERR_LIMIT, s->name, "more than 256 MiB of JSON");
-		else if (!text_reserve(&all, 1 << 16))
-			rc = err_nomem(err);
-		else if ((n = input_bytes(s, all.s + all.n, 1 << 16, err)) < 0)
-			rc = (int)n;
-		else
-			all.n += (size_t)n;
-	}
 	r->err = err;
 	for (at = all.s; !rc && at < all.s + all.n; at = end + 1) {
 		size_t left = (size_t)(all.s + all.n - at);

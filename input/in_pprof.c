@@ -691,19 +691,8 @@ static int read_pprof(struct profile *p, struct input_source *s, const struct in
 {
 	struct reader r = {.p = p, .opt = opt, .ret = ret};
 	struct text all = {0};
-	ssize_t n = 1;
-	int rc = 0;
+	int rc = input_rest(s, &all, BYTES_MAX, "a pprof profile", err);
 
-	while (!rc && n) {
-		if (all.n > BYTES_MAX)
-			rc = err_set(err, ERR_LIMIT, s->name, "a pprof profile of more than 1 GiB");
-		else if (!text_reserve(&all, 1 << 16))
-			rc = err_nomem(err);
-		else if ((n = input_bytes(s, all.s + all.n, 1 << 16, err)) < 0)
-			rc = (int)n;
-		else
-			all.n += (size_t)n;
-	}
 	r.start = (const uint8_t *)all.s;
 	if (!rc)
 		rc = read_all(&r, (struct bytes){r.start, r.start + all.n}, err);

@@ -10,19 +10,8 @@ int json_input_read(struct input_source *s, int (*visit)(void *arg, const struct
 		    void *arg, struct err *err)
 {
 	struct text all = {0};
-	ssize_t n = 1;
-	int rc = 0;
+	int rc = input_rest(s, &all, BYTES_MAX, "a JSON text", err);
 
-	while (!rc && n) {
-		if (all.n > BYTES_MAX)
-			rc = err_set(err, ERR_LIMIT, s->name, "a JSON text of more than 1 GiB");
-		else if (!text_reserve(&all, 1 << 16))
-			rc = err_nomem(err);
-		else if ((n = input_bytes(s, all.s + all.n, 1 << 16, err)) < 0)
-			rc = (int)n;
-		else
-			all.n += (size_t)n;
-	}
 	if (!rc)
 		rc = json_read(all.s, all.n, s->name, visit, arg, err);
 	if (rc && err && !*err->source)

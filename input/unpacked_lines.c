@@ -142,6 +142,26 @@ ssize_t input_bytes(struct input_source *s, void *to, size_t n, struct err *err)
 	return (ssize_t)n;
 }
 
+int input_rest(struct input_source *s, struct text *to, size_t max, const char *what,
+	       struct err *err)
+{
+	const size_t step = 1 << 16;
+	ssize_t n = 1;
+
+	while (n) {
+		if (to->n > max)
+			return err_set(err, ERR_LIMIT, s->name, "%s of more than %zu MiB", what,
+				       max >> 20);
+		if (!text_reserve(to, step))
+			return err_nomem(err);
+		n = input_bytes(s, to->s + to->n, step, err);
+		if (n < 0)
+			return (int)n;
+		to->n += (size_t)n;
+	}
+	return 0;
+}
+
 int input_look(struct input_source *s, char *to, size_t size, size_t *n, struct err *err)
 {
 	*n = 0;

@@ -41,6 +41,10 @@ int input_open(struct input_source *s, const char *path, uint64_t *bytes, struct
 void input_close(struct input_source *s);
 /* Returns the number of bytes read, at most n; 0 at the end; negative with *err. */
 ssize_t input_bytes(struct input_source *s, void *to, size_t n, struct err *err);
+/* Appends all that is left, at most `max` bytes; `what` names it in the refusal of more ("a JSON
+ * text"). Returns 0, or negative with *err. */
+int input_rest(struct input_source *s, struct text *to, size_t max, const char *what,
+	       struct err *err);
 /* Copies what comes next, without consuming it, and a NUL; *n: its length, below `size`. */
 int input_look(struct input_source *s, char *to, size_t size, size_t *n, struct err *err);
 /* Reads the next line. Returns 1 and the line without its newline, NUL-terminated and valid until
