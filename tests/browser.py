@@ -11,8 +11,10 @@ import itertools
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
 
 
 AXE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "build", "npm", "axe.min.js")  # by tests/axe.sh
@@ -35,7 +37,7 @@ class Browser:
         self.process = subprocess.Popen(
             [find(), "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",
              "--remote-debugging-pipe", f"--user-data-dir={self.home}/profile", f"--window-size={width},{height}", "about:blank"],
-            preexec_fn=descriptors, pass_fds=(3, 4, theirs[0], ours[1]), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            preexec_fn=descriptors, pass_fds=(3, 4, theirs[0], ours[1]), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
             env={**os.environ, "HOME": self.home, "XDG_CONFIG_HOME": self.home, "TMPDIR": self.home})  # it makes folders there
         os.close(theirs[0])
         os.close(ours[1])
@@ -53,9 +55,13 @@ class Browser:
         return self
 
     def __exit__(self, *exc):
-        self.process.kill()
+        os.killpg(self.process.pid, signal.SIGKILL)  # its children, too, write to the folder
         self.process.wait()
-        shutil.rmtree(self.home, ignore_errors=True)
+        for _ in range(50):
+            shutil.rmtree(self.home, ignore_errors=True)
+            if not os.path.exists(self.home):
+                break
+            time.sleep(0.1)
 
     def read(self):
         message = bytearray()
