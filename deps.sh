@@ -36,6 +36,7 @@ table() {
 		test command llvm-symbolizer		llvm			=	=	llvm
 		test command tmux			tmux			=	=	tmux
 		test command callgrind_annotate		valgrind		=	=	valgrind
+		test command protoc			protobuf-compiler	=	=	protobuf-compiler
 		test command openssl			openssl			=	=	openssl
 		test command cmark-gfm			cmark-gfm		=	=	cmark-gfm
 		test command qemu-aarch64		qemu-user		=	=	qemu-user

@@ -11,7 +11,7 @@
 
 #include "base/pair.h"
 #include "output/fit.h"
-#include "output/source_text.h"
+#include "base/source_text.h"
 
 enum { SOURCE_SHOWN = 160, NO_FILE = UINT32_MAX };
 

@@ -6,8 +6,6 @@
  * what is in none, never a time of 0, samples/count first and the event's own unit last. */
 #include "output/pprof.h"
 
-#include <linux/perf_event.h>
-
 #include "base/packed_stream.h"
 #include "output/protobuf.h"
 
@@ -106,29 +104,6 @@ static void add_value_type(struct writer *w, unsigned field, uint64_t type, uint
 	pb_message(&w->msg, field, &w->part);
 }
 
-/* The modifier of "cycles:P" is cut off; in "sched:sched_switch" the colon belongs to the name. */
-static size_t bare_name_length(const struct profile_event *e, const char *name)
-{
-	const char *colon = strchr(name, ':');
-
-	if (!colon || event_is_tracepoint(e->attr.type) ||
-	    colon[1 + strspn(colon + 1, "ukhGHpPSDWIeb")])
-		return strlen(name);
-	return (size_t)(colon - name);
-}
-
-static uint64_t period_of(const struct profile_event *e)
-{
-	bool is_frequency = e->attr.flags & PERF_ATTR_FREQ;
-
-	if (!is_frequency)
-		return e->attr.sample_period;
-	/* A counter sampled at a frequency has no fixed period. */
-	return profile_event_is_clock(e) && e->attr.sample_period
-		       ? 1000000000 / e->attr.sample_period
-		       : 0;
-}
-
 /* The type of an event's weights: "cycles"; for clocks "cpu". */
 static uint64_t add_type_name(struct writer *w, const struct profile_event *e)
 {
@@ -136,7 +111,7 @@ static uint64_t add_type_name(struct writer *w, const struct profile_event *e)
 
 	return profile_event_is_clock(e) && !e->unit
 		       ? add_cstr(w, "cpu")
-		       : add_string(w, name, bare_name_length(e, name));
+		       : add_string(w, name, pprof_bare_name(e, name));
 }
 
 static uint64_t add_unit(struct writer *w, const struct profile_event *e)
@@ -153,7 +128,7 @@ static uint64_t add_suffixed(struct writer *w, const struct profile_event *e, co
 	struct text t = {0};
 	uint64_t id = 0;
 
-	text_add(&t, name, bare_name_length(e, name));
+	text_add(&t, name, pprof_bare_name(e, name));
 	text_str(&t, suffix);
 	w->msg.failed |= t.failed;
 	if (!t.failed)
@@ -190,27 +165,11 @@ static void add_types(struct writer *w)
 	}
 	type = add_event_name(w, first);
 	add_value_type(w, PROFILE_PERIOD_TYPE, type, add_unit(w, first));
-	pb_uint(&w->msg, PROFILE_PERIOD, period_of(first));
+	pb_uint(&w->msg, PROFILE_PERIOD, pprof_period(first));
 	pb_uint(&w->msg, PROFILE_DEFAULT_SAMPLE_TYPE, type);
 }
 
 /* ---- when and by whom ----------------------------------------------------------------------- */
-
-/* Wall clock time of the first sample: from the recording's clock offset, if it has one, else the
- * modification time of the file minus the duration. It depends only on the input, so that the
- * output is the same in each run. 0: unknown, as for a stream. */
-static uint64_t wall_time(const struct profile *p)
-{
-	const struct perf_file_info *i = p->info;
-	const uint64_t duration = p->last_ns - p->first_ns;
-	uint64_t t = i ? 0 : p->wall_ns;
-
-	if (i && i->clock_wall_ns)
-		t = i->clock_wall_ns - i->clock_ref_ns + p->first_ns;
-	else if (i && i->file_mtime_ns > duration)
-		t = i->file_mtime_ns - duration;
-	return t <= INT64_MAX ? t : 0;
-}
 
 static void add_comment(struct writer *w, const char *key, const struct text *value)
 {
@@ -302,7 +261,7 @@ static void add_head(struct writer *w)
 	const struct profile *p = w->pp.p;
 
 	add_types(w);
-	pb_uint(&w->msg, PROFILE_TIME_NANOS, wall_time(p));
+	pb_uint(&w->msg, PROFILE_TIME_NANOS, format_wall_ns(p));
 	pb_uint(&w->msg, PROFILE_DURATION_NANOS, as_int64(p->last_ns - p->first_ns));
 	add_comments(w);
 	text_flush(&w->msg, w->out);
@@ -359,11 +318,11 @@ static void add_labels(struct writer *w, uint32_t sample)
 			add_cstr(w, w->pp.stack_label[sample] == STACK_CUT ? "cut" : "stitched"));
 	if (pprof_stop(s) != UNWIND_STOP_NONE)
 		add_string_label(w, "stop", add_cstr(w, unwind_stop_name(s->stop)));
-	/* Labels of another tool have the task in its own words. */
-	if (s->labels) {
+	if (s->labels)
 		add_kept_labels(w, s);
+	/* Labels of another tool have the task in its own words; a recording's are cgroups. */
+	if (s->labels && !w->pp.p->info)
 		return;
-	}
 	if (s->comm)
 		add_string_label(w, "thread_comm", add_ours(w, s->comm));
 	if ((opt->style.with_pid || opt->style.with_tid) && s->pid != PROFILE_NO_PID)

@@ -20,7 +20,9 @@
 	X(trace)      \
 	X(timeline)   \
 	X(perfetto)   \
-	X(callgrind)
+	X(callgrind)  \
+	X(firefox)    \
+	X(otlp)
 
 #define X(name) extern const struct output_format format_##name;
 FORMATS(X)
@@ -122,4 +124,17 @@ void format_command(struct text *t, const struct profile *p, const struct output
 	}
 	if (t->n == start && opt->source)
 		text_xml(t, opt->source, strlen(opt->source));
+}
+
+uint64_t format_wall_ns(const struct profile *p)
+{
+	const struct perf_file_info *i = p->info;
+	const uint64_t duration = p->last_ns - p->first_ns;
+	uint64_t t = i ? 0 : p->wall_ns;
+
+	if (i && i->clock_wall_ns)
+		t = i->clock_wall_ns - i->clock_ref_ns + p->first_ns;
+	else if (i && i->file_mtime_ns > duration)
+		t = i->file_mtime_ns - duration;
+	return t <= INT64_MAX ? t : 0;
 }

@@ -25,4 +25,9 @@ void format_command(struct text *t, const struct profile *p, const struct output
 double format_stitched_share(const struct profile *p, const struct output_options *opt,
 			     const bool *has_event);
 
+/* Wall clock time of the first sample: from the recording's clock offset, if it has one, else the
+ * modification time of the file minus the duration. It depends only on the input, so that the
+ * output is the same in each run. 0: unknown, as for a stream. */
+uint64_t format_wall_ns(const struct profile *p);
+
 #endif

@@ -1,4 +1,4 @@
-/* pprof.h - ids that depend only on contents. Private to fmt_pprof.c and pprof_ids.c.
+/* pprof.h - ids that depend only on contents. Private to fmt_pprof.c, fmt_otlp.c and pprof_ids.c.
  *
  * The ids of a profile depend on the order in which threads have added things. A pprof file must
  * have the same bytes for the same recording, so its contents are sorted and numbered from 0 in
@@ -38,6 +38,12 @@ int pprof_rank(struct pprof *pp, struct err *err);
  * are the ranks of locations. Returns 0 or -ERR_NOMEM. */
 int pprof_tree(struct tree *t, struct pprof *pp, uint32_t event, struct err *err);
 void pprof_done(struct pprof *pp);
+
+/* The length of an event's name without its modifiers: of "cycles:P" they are cut off; in
+ * "sched:sched_switch" the colon belongs to the name. */
+size_t pprof_bare_name(const struct profile_event *e, const char *name);
+/* The distance between samples, in the event's unit; 0: it is not fixed. */
+uint64_t pprof_period(const struct profile_event *e);
 
 /* The value of the label "stop"; UNWIND_STOP_NONE: the stack is whole. */
 static inline int pprof_stop(const struct profile_sample *s)

@@ -3,6 +3,30 @@
 #include "base/sum.h"
 #include "output/pprof.h"
 
+/* ---- events --------------------------------------------------------------------------------- */
+
+size_t pprof_bare_name(const struct profile_event *e, const char *name)
+{
+	const char *colon = strchr(name, ':');
+
+	if (!colon || event_is_tracepoint(e->attr.type) ||
+	    colon[1 + strspn(colon + 1, "ukhGHpPSDWIeb")])
+		return strlen(name);
+	return (size_t)(colon - name);
+}
+
+uint64_t pprof_period(const struct profile_event *e)
+{
+	bool is_frequency = e->attr.flags & PERF_ATTR_FREQ;
+
+	if (!is_frequency)
+		return e->attr.sample_period;
+	/* A counter sampled at a frequency has no fixed period. */
+	return profile_event_is_clock(e) && e->attr.sample_period
+		       ? 1000000000 / e->attr.sample_period
+		       : 0;
+}
+
 /* ---- ranks ---------------------------------------------------------------------------------- */
 
 static int ranks_init(struct pprof_ranks *r, size_t n)

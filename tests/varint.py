@@ -14,11 +14,15 @@ def get(b, at):
 
 
 def fields(b):
-    """(number, value) of a protocol buffer's message of numbers and bytes only, in their order; asserts that it is one."""
+    """(number, value) of a protocol buffer's message of numbers, fixed64 and bytes only, in their order; asserts that it is one."""
     at = 0
     while at < len(b):
         key, at = get(b, at)
-        assert key & 7 in (0, 2), f"wire type {key & 7}"
+        assert key & 7 in (0, 1, 2), f"wire type {key & 7}"
+        if key & 7 == 1:
+            yield key >> 3, int.from_bytes(b[at:at + 8], "little")
+            at += 8
+            continue
         v, at = get(b, at)
         if key & 7 == 2:
             assert at + v <= len(b), "field longer than its message"

@@ -36,6 +36,8 @@ CONSUMERS = {
     "timeline": ("tests/capture/test_spans.py", "timeline"),
     "perfetto": ("tests/capture/test_spans.py", "traceEvents"),
     "callgrind": ("tests/output/test_callgrind.py", "callgrind_annotate"),
+    "firefox": ("tests/output/test_firefox.py", "processed profiles"),
+    "otlp": ("tests/output/test_otlp.py", "protoc"),
     "jsonl": ("tests/output/test_json_formats.py", "jsonl"),
 }
 INPUTS = "tests/input"

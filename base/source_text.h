@@ -1,10 +1,10 @@
-/* source_text.h - lines of source files that the debug information names. Private to output/.
+/* source_text.h - lines of source files that the debug information names.
  *
  * A recording is from anywhere, and so are the names in it: only regular files are read, of at most
  * SOURCE_BYTES, and by root only those that every user may read, so that a profile cannot show what
  * is in /etc/shadow. */
-#ifndef OUTPUT_SOURCE_TEXT_H
-#define OUTPUT_SOURCE_TEXT_H
+#ifndef BASE_SOURCE_TEXT_H
+#define BASE_SOURCE_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>

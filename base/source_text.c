@@ -1,5 +1,5 @@
 /* source_text.c - finds and reads source files. */
-#include "output/source_text.h"
+#include "base/source_text.h"
 
 #include <limits.h>
 #include <stdio.h>
