@@ -23,6 +23,7 @@ table() {
 		build header libiberty/demangle.h	libiberty-dev		=	=	binutils-devel
 		build header traceevent/event-parse.h	libtraceevent-dev	=	=	libtraceevent-devel
 		build header ncurses.h			libncurses-dev		=	=	ncurses-devel
+		build header capstone/capstone.h	libcapstone-dev		=	=	capstone-devel
 		demo command g++			g++			=	=	gcc-c++
 		demo file /usr/share/doc/libc6-dbg	libc6-dbg		=	=	-
 		test file /usr/include/cmocka.h		libcmocka-dev		=	=	libcmocka-devel

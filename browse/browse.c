@@ -3,9 +3,11 @@
 
 #include <ncurses.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "browse/filters.h"
+#include "browse/page.h"
 
 enum answer { FAILED = -1, GO_ON, LEAVE };
 
@@ -127,6 +129,40 @@ static int escape(struct screen *s)
 	return again(s, filter_none(s));
 }
 
+/* The machine code of the function under the cursor. */
+static int annotate(struct screen *s)
+{
+	const struct model *m = s->model;
+	const struct row *row = current(s);
+	const char *name;
+	struct err err = {0};
+	char *text = NULL;
+	size_t n = 0;
+	FILE *f;
+	int rc;
+
+	if (!row || row->kind == ROW_HEADING || row->symbol >= m->f.v.n)
+		return 0;
+	if (!m->opt->annotate) {
+		snprintf(s->note, sizeof s->note, "machine code is shown of recordings only");
+		return 0;
+	}
+	name = strtab_get(&m->f.frames.names, m->f.v.v[row->symbol].name);
+	f = open_memstream(&text, &n);
+	if (!f)
+		return -1;
+	rc = m->opt->annotate(m->opt->annotate_arg, name, f, &err);
+	if (fclose(f))
+		rc = rc ? rc : -ERR_NOMEM;
+	if (!rc)
+		page_show(name, text, n);
+	else
+		snprintf(s->note, sizeof s->note, "%.60s%s%.90s", err.source, *err.source ? ": " : "",
+			 err.what);
+	free(text);
+	return rc == -ERR_NOMEM ? -1 : 0;
+}
+
 static int help(struct screen *s)
 {
 	(void)s;
@@ -185,7 +221,7 @@ static const struct {
 	{'h', unfold_hottest}, {'c', turn},	    {'s', sandwich},	 {'\t', other_view},
 	{'o', next_order},     {'/', search},	    {'n', find_next},	 {'N', find_last},
 	{'t', only_task},      {'m', only_module},  {'e', other_event},	 {'d', by_change},
-	{'?', help},	       {KEY_F(1), help},    {27, escape},
+	{'a', annotate},       {'?', help},	    {KEY_F(1), help},	 {27, escape},
 };
 
 /* Returns false if the key is none that moves. */

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "base/err.h"
 #include "profile/profile.h"
@@ -21,6 +22,10 @@ struct browse_options {
 	bool colours;
 	/* The profile has two sides (profile_absorb_side()): shares of both, and their change. */
 	bool is_diff;
+	/* Writes the machine code of a function, for the key `a`; NULL: there is none. Returns 0,
+	 * or negative with *err. */
+	int (*annotate)(void *arg, const char *function, FILE *out, struct err *err);
+	void *annotate_arg;
 };
 
 /* Shows the profile until the user leaves. Returns 0, or negative with *err. The profile must have

@@ -43,8 +43,7 @@ size_t screen_lines(void)
 
 /* ---- text ----------------------------------------------------------------------------------- */
 
-/* Adds text up to the last column; what is no character of the terminal's is a '?'. */
-static void put(const char *s, size_t n)
+void screen_put(const char *s, size_t n)
 {
 	mbstate_t state = {0};
 	wchar_t c;
@@ -76,7 +75,7 @@ static void put(const char *s, size_t n)
 
 static void put_str(const char *s)
 {
-	put(s, strlen(s));
+	screen_put(s, strlen(s));
 }
 
 /* Fills the rest of the line, so that a reversed one is reversed to its end. */
@@ -94,7 +93,7 @@ static void put_name(const struct model *m, uint32_t symbol)
 {
 	const uint32_t name = m->f.v.v[symbol].name;
 
-	put(strtab_get(&m->f.frames.names, name), strtab_len(&m->f.frames.names, name));
+	screen_put(strtab_get(&m->f.frames.names, name), strtab_len(&m->f.frames.names, name));
 }
 
 static bool contains(const char *s, const char *what)
@@ -238,7 +237,7 @@ static void draw_foot(const struct screen *s)
 		return;
 	}
 	attron(A_DIM);
-	put_str("Enter unfold, c callers, s sandwich, Tab tree, o order, / search, ? all, q quit");
+	put_str("Enter unfold, c callers, s sandwich, a code, Tab tree, / search, ? all, q quit");
 	attroff(A_DIM);
 }
 
@@ -309,6 +308,7 @@ void screen_help(void)
 		"Enter Space      unfold or fold; Right unfolds, Left folds or goes up",
 		"h                unfold the hottest way from here",
 		"c                callers or callees below a function",
+		"a                the function's machine code, with the share of each instruction",
 		"s                sandwich: all callers and all callees of the function",
 		"Tab              the tree from the roots, and back",
 		"o                order: own, total; of a difference also change",

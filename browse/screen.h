@@ -18,6 +18,8 @@ struct screen {
 void screen_start(const struct browse_options *opt);
 void screen_stop(void);
 void screen_draw(struct screen *s);
+/* Adds text up to the last column; what is no character of the terminal's is a '?'. */
+void screen_put(const char *s, size_t n);
 /* Lines for rows. */
 size_t screen_lines(void);
 /* The name of a row, with its mark of folding. */

@@ -178,6 +178,7 @@ static const char *option_for_recording(const struct resolve *r)
 	} rows[] = {
 		{r->header_only, "--header"},
 		{r->explain, "--explain"},
+		{r->annotate != NULL, "--annotate"},
 		{r->stats != STATS_NONE, "--stats"},
 		{r->requires, "--require"},
 		{r->load.verify_every != 0, "--verify-unwind"},

@@ -181,20 +181,68 @@ static int report_quality(struct resolve *r, const struct loaded *p, double seco
 	return 0;
 }
 
-/* ncurses' handler of interrupts restores the terminal. */
-static int browse_profile(const struct resolve *r, const struct profile *p, struct err *err)
+struct annotating {
+	const struct resolve *r;
+	const struct loaded *in;
+};
+
+/* Of the browser, or of --annotate. */
+static int annotate(void *what, const char *function, bool colours, FILE *out, struct err *err)
 {
+	const struct annotating *a = what;
+	const struct output_options *o = &a->r->output;
+	const struct annotate_options opt = {.function = function,
+					     .event = o->event,
+					     .count_samples = o->count_samples,
+					     .source_dir = o->source_dir,
+					     .source_root = o->source_root,
+					     .full_paths = o->full_paths,
+					     .colours = colours};
+
+	return report_annotate(a->in, &opt, out, err);
+}
+
+static int annotate_for_browser(void *what, const char *function, FILE *out, struct err *err)
+{
+	return annotate(what, function, false, out, err);
+}
+
+static int annotate_to_file(void *what, FILE *out, struct err *err)
+{
+	const struct annotating *a = what;
+
+	return annotate(what, a->r->annotate, false, out, err);
+}
+
+/* --annotate */
+static int write_annotation(const struct resolve *r, const struct loaded *in, struct err *err)
+{
+	struct annotating a = {r, in};
+	int rc;
+
+	if (r->output_path)
+		return write_file(r->output_path, PACK_NONE, annotate_to_file, &a, err);
+	rc = annotate(&a, r->annotate, r->output.top.colours, stdout, err);
+	return rc ? rc : args_flush(stdout, STDOUT_NAME, err);
+}
+
+/* ncurses' handler of interrupts restores the terminal. */
+static int browse_profile(const struct resolve *r, const struct loaded *in, struct err *err)
+{
+	struct annotating a = {r, in};
 	struct browse_options opt = {.source = r->output.source,
 				     .event = r->output.event,
 				     .style = r->output.style,
 				     .count_samples = r->output.count_samples,
 				     .colours = r->output.top.colours,
-				     .is_diff = r->output.diff.is_diff};
+				     .is_diff = r->output.diff.is_diff,
+				     .annotate = in->file ? annotate_for_browser : NULL,
+				     .annotate_arg = &a};
 
 	signal(SIGINT, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
 	opt.style.keep_apart = true;
-	return browse(p, &opt, err);
+	return browse(in->profile, &opt, err);
 }
 
 struct portable {
@@ -235,7 +283,9 @@ static int write_answer(struct resolve *r, struct loaded *in, struct err *err)
 	if (r->bundle)
 		return write_portable(r, in, err);
 	if (r->browses)
-		return browse_profile(r, in->profile, err);
+		return browse_profile(r, in, err);
+	if (r->annotate)
+		return write_annotation(r, in, err);
 	if (!r->explain)
 		return write_result(r, in->profile, err);
 	if (!report_address(in, r->explain_ip, stdout))

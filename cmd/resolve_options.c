@@ -311,6 +311,10 @@ static const struct option_row options[] = {
 	 "of --diff, the width of frames: mean of both sides (default),\n"
 	 "base or new",
 	 SETS_CHOICE(output.picture.diff_width, diff_widths), .part = OUTPUT_PICTURE},
+	{0, "annotate", NULL, "FUNCTION",
+	 "instead of a profile: the instructions of a function with their shares,\n"
+	 "and the source between them",
+	 SETS_TEXT(annotate)},
 	HEADING("samples"),
 	{0, "comm", "comms", "NAMES", "only of these commands: bash,python3",
 	 SETS_BY(load.filter.comms, struct name_list, args_names)},
@@ -677,7 +681,7 @@ static bool wants_browser(const struct resolve *r)
 	for (i = 0; i < r->inputs.n; i++)
 		if (!strcmp(r->inputs.v[i], "-"))
 			return false;
-	return !r->format && !r->bundle && !r->output_path && !r->explain && !r->header_only &&
+	return !r->format && !r->bundle && !r->output_path && !r->explain && !r->annotate && !r->header_only &&
 	       !r->requires && r->stats == STATS_NONE && !r->load.verify_every &&
 	       isatty(STDOUT_FILENO) && isatty(STDIN_FILENO) && term && *term &&
 	       strcmp(term, "dumb");
@@ -702,7 +706,12 @@ static int finish_options(struct resolve *r, struct err *err)
 		r->load.keep |= PROFILE_KEEP_IPS;
 	if (r->bundle)
 		r->format = output_formats[0];
-	if (r->output_path && !r->bundle)
+	if (r->annotate && (r->format || r->explain || r->bundle))
+		return err_set(err, ERR_USAGE, NULL,
+			       "--annotate is an output of its own: without -f, --explain, --bundle");
+	if (r->annotate) /* whose options it has */
+		r->format = output_format_find("lines");
+	if (r->output_path && !r->bundle && !r->annotate)
 		choose_format(r);
 	if (!r->format && r->output_path &&
 	    strrchr(r->output_path, '.') > strrchr(r->output_path, '/'))

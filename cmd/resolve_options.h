@@ -27,6 +27,7 @@ struct resolve {
 	struct requirements require;
 	bool requires;
 	uint64_t explain_ip;
+	const char *annotate; /* the function whose code is wanted; NULL: none */
 	bool bundle;
 	const char *unbundle_dir; /* NULL: not wanted */
 	struct fetch_watch watch;

@@ -82,6 +82,23 @@ void report_verify(const struct verify *v, FILE *out);
  * many. */
 size_t report_address(const struct loaded *l, uint64_t ip, FILE *out);
 
+/* How report_annotate() shows a function. All strings live as long as the call. */
+struct annotate_options {
+	const char *function; /* its name, as it is or without arguments */
+	const char *event;    /* event_is_listed(); NULL: the main one */
+	bool count_samples;   /* weights are numbers of samples instead of periods */
+	/* Where source files are looked for first, and what stands for /; NULL: none. */
+	const char *source_dir, *source_root;
+	bool full_paths; /* of source files */
+	bool colours;
+};
+
+/* Prints the instructions of all functions of this name that samples are in, each with its share of
+ * the function's weight, and the source lines between them. Returns 0, or negative with *err:
+ * -ERR_NOT_FOUND if there is none or its code is not here, -ERR_UNSUPPORTED if it cannot be shown. */
+int report_annotate(const struct loaded *l, const struct annotate_options *opt, FILE *out,
+		    struct err *err);
+
 /* ---- what would make the next one better -------------------------------------------------------
  */
 

@@ -10,6 +10,7 @@ import tarfile
 
 sys.path.insert(0, os.path.join(os.environ["TOP"], "tests", "e2e"))
 from common import RESOLVE, TOP, Tap, have, run, until  # noqa: E402
+from perfsynth import Recording  # noqa: E402
 
 tap = Tap()
 if not have("tmux"):
@@ -127,6 +128,33 @@ t = Terminal(RESOLVE, "--diff", "base.folded", "new.folded")
 try:
     screen = t.shows(r"^ +10\.00% +50\.03% +\+40\.03 [-+ ] c ", "d")
     tap.check("by change" in screen, "--diff: both sides and the change", screen)
+    t.shows(r"^status 0$", "q")
+finally:
+    t.close()
+
+# ---- machine code ---------------------------------------------------------------------------------------------------
+with open("code.c", "w") as f:
+    f.write("int hot(int n)\n{\n\treturn n * 7 + 1;\n}\nvoid _start(void)\n{\n\tfor (int i = 0;;)\n\t\ti = hot(i);\n}\n")
+run(["gcc", "-g", "-O0", "-no-pie", "-fno-pie", "-static", "-nostdlib", "-o", "code", "code.c"])
+address = int(re.search(r"^([0-9a-f]+) T hot$", run(["nm", "code"]).stdout, re.M)[1], 16)
+r = Recording(arch=os.uname().machine)
+r.comm(9, "code", 1)
+r.mmap2(9, 0x400000, 0x10000, 0, os.path.abspath("code"), 2)
+for i in range(4):
+    r.sample(9, address + 4 * (i % 2 == 0), 10 + i)
+t = Terminal(RESOLVE, "-q", "--no-cache", r.write("code.data"))
+try:
+    t.shows(r"100\.00% +100\.00% .*hot")
+    screen = t.shows(r"^ +50\.00 : +[0-9a-f]+:", "a")
+    tap.check(re.search(r"code\.c:\d", screen) and screen.startswith("hot"), "a: machine code with its lines", screen)
+    t.shows(r"100\.00% +100\.00% .*hot", "q")
+    t.shows(r"^status 0$", "q")
+finally:
+    t.close()
+t = Terminal(RESOLVE, "-q", "base.folded")
+try:
+    t.shows(r"50\.00%")
+    t.shows(r"machine code is shown of recordings only", "a")
     t.shows(r"^status 0$", "q")
 finally:
     t.close()
