@@ -31,7 +31,7 @@ PR_SET_CHILD_SUBREAPER = 36
 running = set()  # test programs, each the leader of its group
 starting = threading.Lock()  # a program that was started is in running, or this is held
 LINES_MAX = 60
-AGAIN_MAX = 5  # test programs; where more fail it is no accident
+AGAIN_MAX = 8  # test programs; where more fail it is no accident
 Result = collections.namedtuple("Result", "seconds passed bad skipped")  # bad: names
 TAP = re.compile(r"^(not )?ok\b\s*\d*\s*-?\s*(.*?)(?:\s+#\s*(SKIP|TODO)\b\s*(.*))?$", re.I)
 
