@@ -224,7 +224,7 @@ def main():
     ap = argparse.ArgumentParser()
     ap.add_argument("--build", required=True)
     ap.add_argument("--bin", required=True)
-    ap.add_argument("--limit", type=int, default=300, help="seconds for one test program")
+    ap.add_argument("--limit", type=int, default=600, help="seconds for one test program")
     ap.add_argument("-j", type=int, default=len(os.sched_getaffinity(0)), help="how many run at once")
     ap.add_argument("--once", action="store_true", help="what failed has failed")
     ap.add_argument("--alone", action="store_true", help="no other work runs on this machine: files that are left behind are a failure")

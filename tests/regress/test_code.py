@@ -81,7 +81,10 @@ for cc, *flags in (("gcc", "-O2"), ("gcc", "-O0"), ("gcc", "-O2", "-no-pie"), ("
     bad = {k: v for k, v in results.items() if v != ("all same", set())}
     tap.check(not bad, f"{name}: laid out otherwise, the same code", bad)
     wrong = []
-    for word, old, new in re.findall(r"// (\w+): (.*) -> (.*)", SOURCE):
+    changes = re.findall(r"// (\w+): (.*) -> (.*)", SOURCE)
+    # All of them with the compilers as they come; with other options half of them each.
+    halves = len(flags) > 1 or cc == "g++"
+    for word, old, new in changes[len(" ".join(flags)) % 2::2] if halves else changes:
         line = next(x for x in SOURCE.splitlines() if f"// {word}:" in x)
         changed = build("b", SOURCE.replace(line, line.replace(old, new, 1)), *flags, cc=cc)
         all_, functions = compare("a", changed)
