@@ -14,6 +14,7 @@
 #include "reader/reader.h"
 #include "unwind/code.h"
 
+/* As many as are handed out: UNWIND_REGISTERS_MAX. */
 #define ARCH_REGS_MAX 40
 
 /* Code that returns from a signal handler, for libraries that have no call frame information for

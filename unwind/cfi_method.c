@@ -28,7 +28,7 @@ static int worker_init(void **state, struct modules *modules, const struct unwin
 	worker->jitdumps.codes = opt->jit;
 	worker->registers[PERF_REGS_ABI_32_].arch = arch_find(opt->arch, PERF_REGS_ABI_32_);
 	worker->registers[PERF_REGS_ABI_64_].arch = arch_find(opt->arch, PERF_REGS_ABI_64_);
-	worker->full_only = opt->method == UNWIND_FULL;
+	worker->full_only = opt->method == UNWIND_FULL || opt->registers;
 	*state = worker;
 	return 0;
 }

@@ -76,12 +76,17 @@ bool memory_read_stack(const struct memory *m, uint64_t addr, uint64_t *ret)
 	return p;
 }
 
+const uint8_t *memory_bytes(const struct memory *m, uint64_t addr, unsigned n)
+{
+	const uint8_t *p = stack_bytes(m, addr, n);
+
+	return p ? p : file_bytes(m, addr, n);
+}
+
 bool memory_read_bytes(const struct memory *m, uint64_t addr, unsigned size, uint64_t *ret)
 {
-	const uint8_t *p = stack_bytes(m, addr, size);
+	const uint8_t *p = memory_bytes(m, addr, size);
 
-	if (!p)
-		p = file_bytes(m, addr, size);
 	if (p)
 		*ret = load(p, size);
 	return p;

@@ -27,6 +27,8 @@ bool memory_read_stack(const struct memory *m, uint64_t addr, uint64_t *ret);
 bool memory_read_word(const struct memory *m, uint64_t addr, uint64_t *ret);
 /* The same for `size` (1..8) bytes, zero-extended. */
 bool memory_read_bytes(const struct memory *m, uint64_t addr, unsigned size, uint64_t *ret);
+/* The n bytes at an address; NULL: not recorded. */
+const uint8_t *memory_bytes(const struct memory *m, uint64_t addr, unsigned n);
 /* True if a failed read at `addr` is explained by a copy that ended too early: addr lies above the
  * copy, and the copy was filled completely, or the kernel stopped copying before the end of the
  * stack. */

@@ -4,12 +4,19 @@
 #ifndef UNWIND_METHOD_H
 #define UNWIND_METHOD_H
 
+#include "base/vec.h"
 #include "unwind/unwind.h"
+
+struct registers_of_frames {
+	VEC(struct frame_registers) v;
+	bool failed; /* out of memory */
+};
 
 /* Where a method stores its frames, leaf first. */
 struct frame_sink {
 	struct frame *frames;
 	struct frame_place *places; /* parallel to frames; NULL: not requested */
+	struct registers_of_frames *registers; /* of the user frames; NULL: not requested */
 	size_t n, max;
 	const struct module *stop_module; /* set with NO_CFI, BAD_CFI, NO_BINARY */
 	bool all_registers;		  /* see unwind_stats */

@@ -25,7 +25,9 @@ enum { PAGE_BYTES_MIN = 4096 };
 struct unwinder {
 	const struct unwind_method_ops *ops;
 	void *state; /* of the method */
+	struct modules *modules;
 	const char *arch_name;
+	struct registers_of_frames *registers; /* [UNWIND_BATCH], or NULL */
 	unsigned max_user_frames;
 	struct unwind_stats stats;
 	struct frame frames[UNWIND_BATCH][FRAMES_ROW];
@@ -75,17 +77,22 @@ int unwinder_new(struct unwinder **ret, struct modules *modules, const struct un
 		return err_nomem(err);
 	opt = opt ? opt : &defaults;
 	u->arch_name = opt->arch;
+	u->modules = modules;
 	u->max_user_frames = opt->max_frames && opt->max_frames < UNWIND_FRAMES_MAX
 				     ? opt->max_frames
 				     : UNWIND_FRAMES_MAX;
 	u->ops = methods[opt->method];
 	if (opt->places && u->ops->run_batch)
 		u->places = calloc(UNWIND_BATCH, sizeof *u->places);
-	if (opt->places && u->ops->run_batch && !u->places)
+	if (opt->registers && u->ops->run_batch)
+		u->registers = calloc(UNWIND_BATCH, sizeof *u->registers);
+	if ((opt->places && u->ops->run_batch && !u->places) ||
+	    (opt->registers && u->ops->run_batch && !u->registers))
 		rc = err_nomem(err);
 	else
 		rc = u->ops->init(&u->state, modules, opt, err);
 	if (rc) {
+		free(u->registers);
 		free(u->places);
 		free(u);
 		return rc;
@@ -99,6 +106,9 @@ void unwinder_free(struct unwinder *u)
 	if (!u)
 		return;
 	u->ops->done(u->state);
+	for (size_t i = 0; u->registers && i < UNWIND_BATCH; i++)
+		vec_done(&u->registers[i].v);
+	free(u->registers);
 	free(u->places);
 	free(u);
 }
@@ -190,6 +200,10 @@ static void end(struct unwinder *u, const struct perf_sample *s, struct frame_si
 		drop_stray_frame(trace, sink);
 		trace->stop_module = sink->stop_module;
 		trace->places = sink->places ? sink->places + trace->n_kernel : NULL;
+		if (sink->registers && !sink->registers->failed) {
+			trace->registers = sink->registers->v.v;
+			trace->n_registers = sink->registers->v.n;
+		}
 		u->stats.user_stacks++;
 		u->stats.all_registers += sink->all_registers;
 		u->stats.stops[trace->stop]++;
@@ -237,7 +251,10 @@ void unwind_samples(struct unwinder *u, const struct perf_sample *const *samples
 	for (i = 0; i < n; i++) {
 		sinks[i] = (struct frame_sink){.frames = u->frames[i],
 					       .places = u->places ? u->places[i] : NULL,
+					       .registers = u->registers ? &u->registers[i] : NULL,
 					       .max = UNWIND_FRAMES_MAX};
+		if (u->registers)
+			u->registers[i].v.n = 0;
 		begin(u, samples[i], &sinks[i], &traces[i]);
 		if (has_dump(samples[i]))
 			dumps[n_dumps++] = i;
@@ -255,6 +272,18 @@ void unwind_sample(struct unwinder *u, const struct perf_sample *s, struct stack
 	unwind_samples(u, &s, 1, trace);
 }
 
+const uint8_t *unwind_memory(const struct unwinder *u, const struct perf_sample *s, uint64_t addr,
+			     unsigned n)
+{
+	const struct arch *arch = arch_find(u->arch_name, s->user_regs.abi);
+	struct memory m;
+
+	if (!arch)
+		return NULL;
+	m = memory_of(s, u->modules, arch);
+	return memory_bytes(&m, addr, n);
+}
+
 int stack_traces_keep(struct stack_trace *traces, size_t n, struct scratch *room)
 {
 	size_t i;
@@ -263,13 +292,20 @@ int stack_traces_keep(struct stack_trace *traces, size_t n, struct scratch *room
 		struct stack_trace *t = &traces[i];
 		size_t frames = t->n * sizeof *t->frames;
 		size_t places = t->places ? (t->n - t->n_kernel) * sizeof *t->places : 0;
-		char *to = scratch_alloc(room, frames + places);
+		char *to = scratch_alloc(room, frames + places + t->values_len + t->labels_len);
 
 		if (!to)
 			return -ERR_NOMEM;
 		t->frames = memcpy(to, t->frames, frames);
 		if (t->places)
 			t->places = memcpy(to + frames, t->places, places);
+		to += frames + places;
+		if (t->values)
+			t->values = memcpy(to, t->values, t->values_len);
+		if (t->labels)
+			t->labels = memcpy(to + t->values_len, t->labels, t->labels_len);
+		t->registers = NULL;
+		t->n_registers = 0;
 	}
 	return 0;
 }

@@ -117,6 +117,15 @@ struct frame_place {
 	uint64_t fp; /* frame pointer, 0 when not known */
 };
 
+/* The registers of a frame by DWARF number, as its function had them when it called the next one:
+ * those that calls preserve by the rules that were found. All others have the value that they had
+ * in the called function, which means something only to who knows that it kept them. */
+#define UNWIND_REGISTERS_MAX 40
+struct frame_registers {
+	uint64_t v[UNWIND_REGISTERS_MAX];
+	uint64_t known; /* bit i: v[i] is known */
+};
+
 /* Each call uses at least one word of stack: the largest copy (65528 bytes) cannot hold more. */
 #define UNWIND_FRAMES_MAX 8192
 
@@ -136,6 +145,14 @@ struct stack_trace {
 	/* Places of the frames from n_kernel on; NULL when not requested, or when the method does
 	 * not know them. */
 	const struct frame_place *places;
+	/* Registers of the first n_registers frames from n_kernel on; NULL when not requested, or
+	 * when the method does not know them. Valid until the unwinder's next call. */
+	const struct frame_registers *registers;
+	size_t n_registers;
+	/* For values/: texts about the frames, allocated by its caller; NULL: none. */
+	const char *values, *labels;
+	uint32_t values_len, labels_len;
+	bool is_left_out; /* by a condition on values: not a sample of the profile */
 	enum unwind_stop stop; /* of the user part */
 	/* A stack address. For END: where the root's frame ends; for TRUNCATED_STACK: where the
 	 * copy begins. 0 for other stops, and when not known. */
@@ -155,6 +172,7 @@ struct unwind_options {
 	unsigned max_frames; /* user frames; 0: UNWIND_FRAMES_MAX */
 	bool no_guess;	     /* take no steps for which frame_how_is_guess() is true */
 	bool places;	     /* fill stack_trace.places, which stitching needs */
+	bool registers;	     /* fill stack_trace.registers: by the full walk, which is slower */
 	const char *arch;    /* of the recording ("x86_64", "aarch64"); NULL: this machine's */
 	/* Call frame information and machine code of JIT compilers, for code without a file. NULL:
 	 * none is known. Must outlive the unwinder. Not used by UNWIND_LIBDW and UNWIND_FP. */
@@ -189,6 +207,11 @@ PREFETCHING void unwind_expect(const struct perf_sample *s)
 #define UNWIND_BATCH 16
 void unwind_samples(struct unwinder *u, const struct perf_sample *const *samples, size_t n,
 		    struct stack_trace *traces);
+
+/* The n bytes at an address as they were at the sample: of its stack copy, or of a mapped file whose
+ * memory cannot have been written to. They live as long as the sample's batch. NULL: not known. */
+const uint8_t *unwind_memory(const struct unwinder *u, const struct perf_sample *s, uint64_t addr,
+			     unsigned n);
 
 /* Copies what the traces point to into `room`, where it stays valid as long as other allocations of
  * `room` (base/scratch.h). Returns 0, or -ERR_NOMEM, after which the traces must not be used. */

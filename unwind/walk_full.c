@@ -357,6 +357,25 @@ static enum unwind_stop rule_step(struct step *st)
 	return stop;
 }
 
+/* Hands out the registers of the frame that was pushed last. */
+static void keep_registers(struct walk *w, const struct regs *regs)
+{
+	struct registers_of_frames *to = w->sink->registers;
+	struct frame_registers kept = {.known = regs->known};
+	const size_t at = (size_t)(w->next - w->frames) - 1;
+
+	_Static_assert(sizeof kept.v == sizeof regs->v, "as many registers");
+	if (!to)
+		return;
+	memcpy(kept.v, regs->v, sizeof kept.v);
+	/* Frames may have been taken back, or added where a stack was switched. */
+	if (to->v.n > at)
+		to->v.n = at;
+	while (to->v.n < at && !to->failed)
+		to->failed = vec_push(&to->v, (struct frame_registers){0});
+	to->failed |= vec_push(&to->v, kept) != 0;
+}
+
 /* `arena`: for rules that are needed as long as the walk. */
 static enum unwind_stop walk_on(struct walk *w, const struct regs *regs, struct arena *arena)
 {
@@ -385,6 +404,7 @@ static enum unwind_stop walk_on(struct walk *w, const struct regs *regs, struct 
 			c->is_return_address = false;
 		if (!walk_push(w, c, e))
 			return UNWIND_STOP_DEPTH;
+		keep_registers(w, in);
 		if (e->rule.kind == RULE_END)
 			return UNWIND_STOP_END;
 		if (is_sigreturn) {
