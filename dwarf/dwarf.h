@@ -112,4 +112,117 @@ struct dwarf_index_stats {
 };
 void dwarf_index_stats(const struct dwarf_index *d, struct dwarf_index_stats *ret);
 
+/* ---- parameters ------------------------------------------------------------------------------
+ *
+ * Which parameters the functions at an address have, of which types, and where their values are
+ * (DWARF5 2.6, 3.3.8, 3.4). What is handed out lives until dwarf_params_free(); expressions point
+ * into the file. */
+
+enum dwarf_type_kind {
+	DWARF_TYPE_OTHER, /* of no kind below */
+	DWARF_TYPE_INTEGER,
+	DWARF_TYPE_CHARACTER, /* of one byte */
+	DWARF_TYPE_BOOL,
+	DWARF_TYPE_FLOAT,
+	DWARF_TYPE_POINTER,
+	DWARF_TYPE_REFERENCE,
+	DWARF_TYPE_ENUM,
+	DWARF_TYPE_STRUCT,
+};
+
+struct dwarf_enumerator {
+	const char *name;
+	int64_t value;
+};
+
+struct dwarf_member {
+	const char *name; /* NULL: none */
+	uint64_t off;
+	const struct dwarf_type *type; /* NULL: not known, or a bit field */
+};
+
+struct dwarf_type {
+	enum dwarf_type_kind kind;
+	uint64_t bytes; /* 0: unknown */
+	bool is_signed; /* integers, characters, enumerations */
+	bool to_text;	/* a pointer to characters */
+	const char *name;
+	const struct dwarf_enumerator *enumerators;
+	const struct dwarf_member *members; /* of structures, which have no base classes */
+	size_t n_enumerators, n_members;
+};
+
+struct dwarf_expr {
+	const uint8_t *code; /* NULL: none */
+	size_t n;
+};
+
+struct dwarf_param {
+	const char *name; /* NULL: none */
+	const struct dwarf_type *type;
+	struct dwarf_expr where; /* no code: not known here, or has_value */
+	bool is_list; /* `where` is for this address; else for all of the function, which has
+		       * yet to store the parameters there at its beginning */
+	bool is_kept; /* `where` is for the next address too */
+	bool has_value;
+	uint64_t value;
+	/* Of the function itself: the register that it is passed in. */
+	bool has_entry_reg;
+	uint64_t entry_reg;
+};
+
+/* A function, or a copy of one that was inlined. */
+struct dwarf_params_of {
+	const struct dwarf_param *v;
+	size_t n;
+};
+
+/* What a call says of a parameter: its value in the caller, if it is passed in `reg`. */
+struct dwarf_passed {
+	uint64_t reg;
+	struct dwarf_expr value;
+};
+
+/* A call, by the address that it returns to. */
+struct dwarf_call {
+	uint64_t to_entry;    /* of the called function; 0: unknown */
+	const char *to_name;  /* its linkage name, or its name; NULL: unknown */
+	struct dwarf_expr to; /* computes its address in the caller */
+	const struct dwarf_passed *passed;
+	size_t n;
+};
+
+struct dwarf_site {
+	const struct dwarf_params_of *levels; /* innermost first; the last is the function itself */
+	size_t n;
+	uint64_t entry;	  /* where the function begins; 0: unknown */
+	uint64_t body;	  /* behind what it does at its beginning, by its lines; 0: unknown */
+	const char *name; /* linkage name, or name; NULL: unknown */
+	const struct dwarf_type *result; /* NULL: none, or not known */
+	bool has_result;
+	bool is_by_compiler_of_c; /* its language passes arguments as the processor's ABI says */
+	struct dwarf_expr frame_base;
+	const struct dwarf_call *call; /* that ends just behind the address; NULL: not known */
+	const void *unit, *function;   /* private */
+};
+
+struct dwarf_params; /* opaque; for one thread */
+
+/* *ret is NULL with return 0 if the module has no DWARF. module_debug() comes first. Returns a
+ * negative value when out of memory. */
+int dwarf_params_open(struct dwarf_params **ret, struct module *mod, struct err *err);
+void dwarf_params_free(struct dwarf_params *p); /* NULL is allowed */
+/* What is known at a vaddr: for a return address, of the call before it. *ret is NULL if that is
+ * nothing. Each address is looked up once. Returns 0 or -ERR_NOMEM. */
+int dwarf_params_at(struct dwarf_params *p, uint64_t vaddr, const struct dwarf_site **ret);
+/* May the function end by a call of itself, so that its parameters are not those that its caller
+ * passed? True also if that is not known. */
+bool dwarf_params_calls_itself_last(struct dwarf_params *p, const struct dwarf_site *site);
+/* An address of .debug_addr (DW_OP_addrx). Returns false if there is none. */
+bool dwarf_params_address(const struct dwarf_site *site, uint64_t index, uint64_t *vaddr);
+/* A base type at an offset of the site's unit (DW_OP_convert); NULL: none. */
+const struct dwarf_type *dwarf_params_base_type(struct dwarf_params *p,
+						const struct dwarf_site *site, uint64_t off);
+unsigned dwarf_params_address_bytes(const struct dwarf_site *site);
+
 #endif

@@ -61,6 +61,33 @@ static struct dwarf_index *answer(struct elf_image *img, unsigned n_threads, str
 	return d;
 }
 
+/* Parameters: what is handed out can be read to its end. */
+static void read_params(struct elf_image *img)
+{
+	struct module mod = {.image = img, .debug = img};
+	const struct dwarf_site *site;
+	struct dwarf_params *p;
+
+	if (dwarf_params_open(&p, &mod, NULL) || !p)
+		return;
+	for (size_t i = 0; i < ADDRESSES && !dwarf_params_at(p, 0x1000 + i, &site); i++) {
+		FUZZ_CHECK(!site || site->n);
+		for (size_t level = 0; site && level < site->n; level++)
+			for (size_t k = 0; k < site->levels[level].n; k++) {
+				const struct dwarf_param *a = &site->levels[level].v[k];
+
+				FUZZ_CHECK(same_text(a->name, a->name));
+				FUZZ_CHECK(!a->where.n || a->where.code[a->where.n - 1] < 256);
+				for (size_t m = 0; a->type && m < a->type->n_members; m++)
+					FUZZ_CHECK(same_text(a->type->members[m].name,
+							     a->type->members[m].name));
+			}
+		if (site)
+			dwarf_params_calls_itself_last(p, site);
+	}
+	dwarf_params_free(p);
+}
+
 /* Everything, not only what is asked for. */
 static void compile_all(struct elf_image *img, unsigned n_threads)
 {
@@ -167,6 +194,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!elf_image_open_memory(&img, data, size, "fuzz", NULL)) {
 		compile(img);
+		read_params(img);
 		elf_image_close(img);
 	}
 	return 0;

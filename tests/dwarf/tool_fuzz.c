@@ -30,6 +30,31 @@ static size_t read_frames(const struct dwarf_frame *f, size_t n)
 	return total;
 }
 
+/* Parameters at some addresses, read to their ends. */
+static void read_params(struct module *mod)
+{
+	const struct dwarf_site *site;
+	struct dwarf_params *p;
+	size_t total = 0;
+
+	if (dwarf_params_open(&p, mod, NULL) || !p)
+		return;
+	for (size_t i = 0; i < ADDRESSES && !dwarf_params_at(p, 0x1000 + i * 3, &site); i++) {
+		for (size_t k = 0; site && k < site->n; k++)
+			for (size_t a = 0; a < site->levels[k].n; a++) {
+				const struct dwarf_param *param = &site->levels[k].v[a];
+
+				total += param->name ? strlen(param->name) : 0;
+				total += param->where.n ? param->where.code[param->where.n - 1] : 0;
+				total += param->type ? param->type->n_members : 0;
+			}
+		total += site && dwarf_params_calls_itself_last(p, site);
+	}
+	dwarf_params_free(p);
+	if (total == SIZE_MAX)
+		abort();
+}
+
 static void compile(struct elf_image *img)
 {
 	struct module mod = {.image = img, .debug = img};
@@ -50,6 +75,7 @@ static void compile(struct elf_image *img)
 		abort();
 	dwarf_index_free(d);
 	/* Everything, not only what is asked for. */
+	read_params(&mod);
 	if (dwarf_index_open(&d, &mod, NULL, 0, NULL, 1, NULL) || !d)
 		return;
 	dwarf_index_free(d);
