@@ -24,7 +24,7 @@ V ?= 0
 Q := $(if $(filter 0,$(V)),@)
 
 # A folder knows base/ and the public headers of folders before it.
-STAGES := $(foreach s,base reader bundle modules functions runtimes dwarf cut demangle symbolize unwind stitch profile input output load report regress browse probe capture,$(if $(wildcard $(s)/*.c),$(s)))
+STAGES := $(foreach s,base reader bundle modules functions runtimes dwarf cut demangle symbolize unwind values stitch profile input output load report regress browse probe capture,$(if $(wildcard $(s)/*.c),$(s)))
 COMMANDS := capture resolve regress
 
 ifeq ($(origin CC),default)

@@ -306,7 +306,10 @@ static void report_no_label(const struct resolve *r, const struct profile *p)
 			return;
 	if (by)
 		fprintf(stderr, "resolve: --by: no sample has the label %s%s\n", by,
-			strcmp(by, "cgroup") ? "" : "; perf record --all-cgroups records it");
+			!strcmp(by, "cgroup") ? "; perf record --all-cgroups records it"
+			: !strncmp(by, "arg:", 4)
+				? ": no parameter of that name, or its value is nowhere known"
+				: "");
 }
 
 static void say_notes(struct resolve *r, struct loaded *in)

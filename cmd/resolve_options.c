@@ -186,6 +186,12 @@ static int set_off_cpu_least(void *ns, const char *option, char *text, struct er
 	return 0;
 }
 
+static int set_where(void *conditions, const char *option, char *text, struct err *err)
+{
+	(void)option;
+	return value_conditions_parse(conditions, text, err);
+}
+
 static const struct option_choice demanglings[] = {{"full", SYM_DEMANGLE_FULL},
 						   {"simple", SYM_DEMANGLE_SIMPLE},
 						   {"none", SYM_DEMANGLE_NONE},
@@ -230,7 +236,13 @@ static const struct option_row options[] = {
 	 SETS_FLAG(output.style.with_pid), .part = OUTPUT_PIDS},
 	{0, "with-tid", NULL, NULL, "root frame comm-PID/TID; a label",
 	 SETS_FLAG(output.style.with_tid), .part = OUTPUT_TIDS},
-	{0, "by", NULL, "LABEL", "a level above commands: cgroup, or a label of pprof",
+	{0, "args", NULL, NULL,
+	 "the parameters of all\n"
+	 "frames, where DWARF tells them (they may be secrets)",
+	 SETS_FLAG(load.values.all), .part = OUTPUT_ARGS},
+	{0, "by", NULL, "LABEL",
+	 "a level above commands: cgroup, a label of\n"
+	 "pprof, or arg:NAME, the value of a parameter",
 	 SETS_TEXT(output.style.by), .part = OUTPUT_BY},
 	{0, "with-cpu", NULL, NULL, "a label for the processor", SETS_FLAG(output.style.with_cpu),
 	 .part = OUTPUT_CPUS},
@@ -335,6 +347,9 @@ static const struct option_row options[] = {
 	 "only of these events: cycles,page-faults; `all`. Of several the names are\n"
 	 "root frames in folded (default: the event with the most weight)",
 	 SETS_TEXT(load.filter.event)},
+	{0, "where", NULL, "CONDITION",
+	 "only where a parameter of a function is so: 'depth > 4 && mode == READ'",
+	 SETS_BY(load.values.where, struct value_conditions, set_where)},
 	{0, "time", NULL, "START,STOP", "in seconds of the recording's clock, or P%-Q%",
 	 SETS_BY(load.filter.time, struct time_span, args_time)},
 	{0, "off-cpu", NULL, NULL,
@@ -742,6 +757,8 @@ static int finish_options(struct resolve *r, struct err *err)
 		r->load.keep |= PROFILE_KEEP_CPUS;
 	if (r->output.style.by)
 		r->load.keep |= PROFILE_KEEP_LABELS;
+	if (r->output.style.by && str_starts_with(r->output.style.by, "arg:"))
+		r->load.values.by = r->output.style.by + strlen("arg:");
 	r->output.event = r->load.filter.event;
 	if (r->output.event && !strcmp(r->output.event, "all"))
 		r->load.filter.event = NULL;
@@ -842,6 +859,7 @@ int resolve_options(struct resolve *r, int argc, char **argv, struct err *err)
 void resolve_options_done(struct resolve *r)
 {
 	sample_filter_done(&r->load.filter);
+	vec_done(&r->load.values.where);
 	vec_done(&r->debug_dirs);
 	vec_done(&r->inputs);
 	sides_done(&r->diff);

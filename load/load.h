@@ -29,6 +29,7 @@
 #include "stitch/stitch.h"
 #include "symbolize/symbolize.h"
 #include "unwind/unwind.h"
+#include "values/values.h"
 
 /* ---- which samples ----------------------------------------------------------------------------
  */
@@ -114,6 +115,7 @@ struct load_options {
 	unsigned n_threads; /* 0: all processors */
 	struct sample_filter filter;
 	struct unwind_options unwind;
+	struct values_options values; /* parameters of functions */
 	enum load_weigh weigh;
 	bool no_stitch;	       /* leave cut stacks as they are, without callers of other samples */
 	uint64_t verify_every; /* compare each Nth stack with libdw's; 0: none */

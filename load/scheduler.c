@@ -8,6 +8,7 @@
 #include "load/pipeline.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -20,6 +21,8 @@ enum {
 	BATCHES_PER_THREAD = 16,
 	BYTES_PER_THREAD = 64 << 20,
 	COMPRESSED_TIMES = 8, /* at least, of what stacks are mostly made of */
+	/* HEADER_TRACING_DATA of tools/perf/Documentation/perf.data-file-format.txt. */
+	TRACING_DATA = 1,
 };
 
 static int worker_open(struct worker *w, struct err *err)
@@ -27,6 +30,8 @@ static int worker_open(struct worker *w, struct err *err)
 	struct scheduler *c = w->scheduler;
 	int rc = unwinder_new(&w->unwinder, c->p->modules, &c->unwind, err);
 
+	if (!rc && values_are_wanted(&c->values))
+		rc = values_new(&w->values, c->p->modules, w->unwinder, &c->values, err);
 	return rc ? rc
 		  : verify_init(&w->verify, c->opt->verify_every, c->p->modules, &c->unwind, err);
 }
@@ -110,6 +115,19 @@ static uint64_t threads_sure(const char *path, bool is_compressed)
 	return 1 + (uint64_t)st.st_size * (is_compressed ? COMPRESSED_TIMES : 1) / BYTES_PER_THREAD;
 }
 
+/* Were arguments of functions asked for while recording (capture --args)? */
+static bool has_arguments(const struct perf_file *f)
+{
+	static const char field[] = "field:u64 a0;";
+	const uint8_t *formats;
+	size_t n;
+
+	if (perf_file_info(f)->is_pipe)
+		return false;
+	formats = perf_file_feature(f, TRACING_DATA, &n);
+	return formats && memmem(formats, n, field, sizeof field - 1);
+}
+
 static struct scheduler *scheduler_new(struct loaded *p, const struct load_options *opt)
 {
 	struct scheduler *c = calloc(1, sizeof *c);
@@ -121,6 +139,9 @@ static struct scheduler *scheduler_new(struct loaded *p, const struct load_optio
 	c->opt = opt;
 	c->unwind = opt->unwind;
 	c->unwind.places |= !opt->no_stitch;
+	c->values = opt->values;
+	c->values.innermost = opt->keep & PROFILE_KEEP_TRACE && has_arguments(p->file);
+	c->unwind.registers = values_are_wanted(&c->values);
 	c->unwind.jit = p->jit;
 	if (!c->unwind.arch)
 		c->unwind.arch = perf_file_info(p->file)->arch;
@@ -200,6 +221,7 @@ static void scheduler_free(struct scheduler *c)
 	unsigned i, k;
 
 	for (i = 0; i < c->n_max; i++) {
+		values_free(c->workers[i].values);
 		if (c->workers[i].unwinder)
 			unwinder_free(c->workers[i].unwinder);
 		verify_done(&c->workers[i].verify);

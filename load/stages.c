@@ -127,6 +127,26 @@ static void expect_stacks(const struct batch_job *j, size_t i)
 		unwind_expect(j->samples.v[i]);
 }
 
+/* Adds samples to the profile, without those that a condition on values leaves out. */
+static int add_some(struct scheduler *c, const struct perf_sample *const *samples,
+		    const struct stack_trace *traces, const struct stack_digest *digests, size_t n,
+		    struct err *err)
+{
+	size_t from = 0, to;
+	int rc = 0;
+
+	for (; from < n && !rc; from = to) {
+		for (; from < n && traces[from].is_left_out; from++)
+			c->p->filtered++;
+		for (to = from; to < n && !traces[to].is_left_out;)
+			to++;
+		if (from < to)
+			rc = profile_add_batch(c->p->profile, samples + from, traces + from,
+					       digests ? digests + from : NULL, to - from, err);
+	}
+	return rc;
+}
+
 static int unwind_some(struct worker *w, struct batch_job *j, size_t i, size_t n, struct err *err)
 {
 	const struct perf_sample *const *samples = &j->samples.v[i];
@@ -137,8 +157,10 @@ static int unwind_some(struct worker *w, struct batch_job *j, size_t i, size_t n
 	unwind_samples(w->unwinder, samples, n, traces);
 	for (k = 0; k < n; k++)
 		verify_sample(&w->verify, samples[k], &traces[k]);
+	if (w->values && values_find(w->values, samples, traces, n, err))
+		return -ERR_NOMEM;
 	if (j->at_once)
-		return profile_add_batch(c->p->profile, samples, traces, NULL, n, err);
+		return add_some(c, samples, traces, NULL, n, err);
 	if (stack_traces_keep(traces, n, &w->memory))
 		return err_nomem(err);
 	profile_digest(c->p->profile, traces, n, &j->digests.v[i]);
@@ -256,8 +278,7 @@ static int add_all(struct scheduler *c, const struct batch_job *j, struct err *e
 
 	for (i = 0; i < j->samples.n && !rc && !j->at_once; i += n) {
 		n = j->samples.n - i < PROFILE_BATCH ? j->samples.n - i : PROFILE_BATCH;
-		rc = profile_add_batch(c->p->profile, &j->samples.v[i], &j->traces.v[i],
-				       &j->digests.v[i], n, err);
+		rc = add_some(c, &j->samples.v[i], &j->traces.v[i], &j->digests.v[i], n, err);
 	}
 	return rc;
 }

@@ -31,6 +31,7 @@ struct worker {
 	unsigned index;
 	pthread_t thread;
 	struct unwinder *unwinder;
+	struct values *values; /* NULL: not wanted */
 	struct verify verify;
 	double cpu_seconds;
 	/* Memory for frames. The worker that adds them puts it back; only then is it reused. So no
@@ -46,6 +47,7 @@ struct scheduler {
 	struct loaded *p;
 	const struct load_options *opt;
 	struct unwind_options unwind;
+	struct values_options values;
 	struct stitcher *stitcher; /* NULL: stacks that were cut stay so */
 
 	pthread_mutex_t lock; /* guards what follows; a stage runs without it */

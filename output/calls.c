@@ -307,6 +307,59 @@ static const char *text_field(const char *trace, size_t i, size_t *n)
 	return end ? at : NULL;
 }
 
+/* The text of the field s0, s1 .. whose argument a0, a1 .. has this value; NULL: none. */
+static const char *text_at(const struct calls *c, const struct profile_log_entry *e, uint64_t addr,
+			   size_t *n)
+{
+	const char *trace = e->trace ? strtab_get(&c->p->strings, e->trace) : "", *text;
+	char name[16];
+	uint64_t v;
+
+	for (size_t i = 0;; i++) {
+		snprintf(name, sizeof name, "a%zu", i);
+		if (!trace_number(c->p, e, name, &v))
+			return NULL;
+		text = v == addr ? text_field(trace, i, n) : NULL;
+		if (text && is_text(text, *n))
+			return text;
+	}
+}
+
+/* The parameters of the function as its debug information names them. A pointer, of which only the
+ * address is known, gets the text that was read at it. Returns false if there are none. */
+static bool add_params(struct calls *c, struct text *t, const struct profile_log_entry *e)
+{
+	size_t n, n_levels, n_text;
+	const char *s = profile_values(c->p, e, 0, 0, &n, &n_levels), *text;
+	bool in_text = false;
+
+	if (!s || !n)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		char *end;
+		uint64_t addr;
+
+		text_clean(t, s + i, 1);
+		if (in_text && s[i] == '\\' && i + 1 < n)
+			text_clean(t, s + ++i, 1);
+		else if (s[i] == '"')
+			in_text = !in_text;
+		if (in_text || s[i] != '=' || n - i < 4 || strncmp(s + i + 1, "0x", 2))
+			continue;
+		addr = strtoull(s + i + 1, &end, 16);
+		text_add(t, s + i + 1, (size_t)(end - (s + i + 1)));
+		i = (size_t)(end - s) - 1;
+		text = addr && (i + 1 == n || s[i + 1] == ',') ? text_at(c, e, addr, &n_text)
+							       : NULL;
+		if (text) {
+			text_str(t, " \"");
+			text_clean(t, text, n_text);
+			text_char(t, '"');
+		}
+	}
+	return true;
+}
+
 /* The fields a0, a1 .. of a function as numbers, or as the texts that they point to. Returns false
  * if there are none. */
 static bool add_arguments(struct calls *c, struct text *t, const struct profile_log_entry *e)
@@ -340,7 +393,8 @@ void calls_args(struct calls *c, struct text *t, const struct span *s)
 	struct entered e;
 
 	if (!calls_is_syscall(c, s) || !parse_entered(c, s, &e)) {
-		if (!add_arguments(c, t, &c->p->log.v[s->entry]))
+		if (!add_params(c, t, &c->p->log.v[s->entry]) &&
+		    !add_arguments(c, t, &c->p->log.v[s->entry]))
 			calls_fields(c, t, &c->p->log.v[s->entry]);
 		return;
 	}

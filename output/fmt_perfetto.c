@@ -207,5 +207,6 @@ const struct output_format format_perfetto = {
 	.needs_samples = true,
 	.keep = PROFILE_KEEP_LOG | PROFILE_KEEP_TRACE,
 	.names_events = true,
+	.honours = OUTPUT_ARGS,
 	.write = write_perfetto,
 };

@@ -344,10 +344,46 @@ static void add_header(struct script *s, const struct profile_log_entry *e)
 		text_hex(t, e->addr, 16);
 }
 
-static void add_stack(struct script *s, uint32_t node)
+/* The parameters of a function below its line, in the form of a comment. */
+static void add_params(struct script *s, const struct profile_log_entry *e, size_t frame,
+		       size_t level)
+{
+	size_t n, n_levels;
+	const char *text = profile_values(s->p, e, frame, level, &n, &n_levels);
+
+	if (!text || !n)
+		return;
+	text_str(&s->out, "#\t                 ");
+	text_clean(&s->out, text, n);
+	text_char(&s->out, '\n');
+}
+
+/* The lines of a frame, each with its parameters. */
+static void add_with_params(struct script *s, const struct profile_log_entry *e, size_t frame,
+			    const struct block *b)
+{
+	const char *at = s->lines.s + b->start, *end = s->lines.s + b[1].start, *line;
+	size_t n, n_levels = 0, n_lines = 0;
+
+	profile_values(s->p, e, frame, 0, &n, &n_levels);
+	for (line = at; line < end; line++)
+		n_lines += *line == '\n' && (line + 1 == end || line[1] == '\t');
+	for (size_t i = 0; at < end; at = line, i++) {
+		for (line = at; line < end && (line == at || *line != '\t' || line[-1] != '\n');)
+			line++;
+		text_add(&s->out, at, (size_t)(line - at));
+		/* Of inlined functions only if these are the same ones. */
+		if (i + 1 == n_lines || n_levels == n_lines)
+			add_params(s, e, frame, n_lines - 1 - i);
+	}
+}
+
+static void add_stack(struct script *s, const struct profile_log_entry *e)
 {
 	const struct profile *p = s->p;
+	uint32_t node = e->node;
 	bool stitched = false;
+	size_t frame = 0;
 
 	text_char(&s->out, '\n');
 	for (; node; node = p->nodes.v[node].parent) {
@@ -358,7 +394,10 @@ static void add_stack(struct script *s, uint32_t node)
 			text_str(&s->out, "# stitched: from another sample of the thread\n");
 			stitched = true;
 		}
-		text_add(&s->out, s->lines.s + b->start, b[1].start - b->start);
+		if (e->values)
+			add_with_params(s, e, frame++, b);
+		else
+			text_add(&s->out, s->lines.s + b->start, b[1].start - b->start);
 	}
 	text_char(&s->out, '\n');
 }
@@ -394,7 +433,7 @@ static void write_samples(struct script *s, const bool *shown, FILE *out)
 			continue;
 		add_header(s, e);
 		if (has_block(s, e))
-			add_stack(s, e->node);
+			add_stack(s, e);
 		else if (s->fields.v[e->event] & SCRIPT_IP)
 			add_leaf(s, e);
 		else
@@ -431,6 +470,6 @@ const struct output_format format_script = {
 	.needs_samples = true,
 	.keep = PROFILE_KEEP_IPS | PROFILE_KEEP_LOG | PROFILE_KEEP_TRACE,
 	.names_events = true,
-	.honours = OUTPUT_FIELDS | OUTPUT_NANOSECONDS,
+	.honours = OUTPUT_FIELDS | OUTPUT_NANOSECONDS | OUTPUT_ARGS,
 	.write = write_script,
 };

@@ -285,5 +285,6 @@ const struct output_format format_timeline = {
 	.needs_samples = true,
 	.keep = PROFILE_KEEP_LOG | PROFILE_KEEP_TRACE,
 	.names_events = true,
+	.honours = OUTPUT_ARGS,
 	.write = write_timeline,
 };

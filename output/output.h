@@ -180,6 +180,7 @@ enum output_part {
 	OUTPUT_ROWS = 1 << 24,	  /* top.rows, .limit, .no_children */
 	OUTPUT_SOURCE = 1 << 25,  /* source_dir, full_paths */
 	OUTPUT_BY = 1 << 26,	  /* style.by */
+	OUTPUT_ARGS = 1 << 27,	  /* parameters: profile_values() */
 };
 /* Named stacks have all of these. */
 #define OUTPUT_NAMED_STACKS                                                                     \

@@ -64,6 +64,24 @@ static uint32_t add_cgroup(struct profile *p, const char *cgroup)
 	return id;
 }
 
+/* The labels of a sample with values, and of its cgroup; a string id. */
+static uint32_t add_labels(struct profile *p, const struct perf_sample *s,
+			   const struct stack_trace *t)
+{
+	const uint32_t cgroup = add_cgroup(p, s->cgroup);
+	struct text set = {0};
+	uint32_t id;
+
+	if (!t->labels || !(p->index_->keep & PROFILE_KEEP_LABELS) || cgroup == STRTAB_FAILED)
+		return cgroup;
+	if (cgroup)
+		text_add(&set, strtab_get(&p->strings, cgroup), strtab_len(&p->strings, cgroup));
+	text_add(&set, t->labels, t->labels_len);
+	id = set.failed ? STRTAB_FAILED : strtab_add(&p->strings, set.s, set.n);
+	text_done(&set);
+	return id;
+}
+
 /* The fields of a tracepoint as text; a string id. */
 static uint32_t add_trace(struct profile *p, const struct perf_sample *s)
 {
@@ -98,7 +116,7 @@ static uint32_t add_detail(struct profile *p, const struct perf_sample *s)
 	return id;
 }
 
-static int add_to_log(struct profile *p, const struct perf_sample *s,
+static int add_to_log(struct profile *p, const struct perf_sample *s, const struct stack_trace *t,
 		      const struct profile_sample *key, struct err *err)
 {
 	struct profile_log_entry e = {
@@ -116,9 +134,10 @@ static int add_to_log(struct profile *p, const struct perf_sample *s,
 		.has_stack = s->has_callchain,
 		.trace = add_trace(p, s),
 		.detail = add_detail(p, s),
+		.values = t->values ? strtab_add(&p->strings, t->values, t->values_len) : 0,
 	};
 
-	if (e.trace == STRTAB_FAILED || e.detail == STRTAB_FAILED)
+	if (e.trace == STRTAB_FAILED || e.detail == STRTAB_FAILED || e.values == STRTAB_FAILED)
 		return err_nomem(err);
 	return vec_push(&p->log, e) ? err_nomem(err) : 0;
 }
@@ -138,7 +157,7 @@ static int sample_key(struct profile *p, const struct perf_sample *s, const stru
 		.cpu = keep & PROFILE_KEEP_CPUS && s->event->attr.sample_type & PERF_SAMPLE_CPU
 			       ? profile_cpu(s->cpu)
 			       : 0,
-		.labels = add_cgroup(p, s->cgroup),
+		.labels = add_labels(p, s, t),
 		.count = 1,
 		.period = s->period,
 	};
@@ -185,7 +204,7 @@ int profile_add_batch(struct profile *p, const struct perf_sample *const *sample
 	for (i = 0; i < n; i++) {
 		profile_count(p, ids[i], 1, keys[i].period);
 		if (p->index_->keep & PROFILE_KEEP_LOG &&
-		    add_to_log(p, samples[i], &p->samples.v[ids[i]], err))
+		    add_to_log(p, samples[i], &traces[i], &p->samples.v[ids[i]], err))
 			return -ERR_NOMEM;
 		event = &p->events.v[keys[i].event];
 		event->samples++;

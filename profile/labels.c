@@ -65,3 +65,34 @@ bool profile_label_named(const struct profile *p, const struct profile_sample *s
 			return true;
 	return false;
 }
+
+/* The text that values_find() (values/values.h) made: '\n' behind frames, '\t' between the
+ * functions of one. */
+const char *profile_values(const struct profile *p, const struct profile_log_entry *e, size_t frame,
+			   size_t level, size_t *n, size_t *n_levels)
+{
+	const char *at = strtab_get(&p->strings, e->values);
+	const char *end = at + (e->values ? strtab_len(&p->strings, e->values) : 0), *line, *from;
+
+	for (;; at = line + 1) {
+		line = at < end ? memchr(at, '\n', (size_t)(end - at)) : NULL;
+		if (!line)
+			return NULL;
+		if (!frame--)
+			break;
+	}
+	*n_levels = 1;
+	for (from = at; from < line; from++)
+		*n_levels += *from == '\t';
+	if (level >= *n_levels)
+		return NULL;
+	/* The last one is the function itself. */
+	for (;; line = from) {
+		from = memrchr(at, '\t', (size_t)(line - at));
+		if (!level--)
+			break;
+	}
+	from = from ? from + 1 : at;
+	*n = (size_t)(line - from);
+	return from;
+}

@@ -113,6 +113,7 @@ struct profile_log_entry {
 	/* String id: the fields of a tracepoint as text; 0: not kept, or unknown. */
 	uint32_t trace;
 	uint32_t detail; /* for profile_detail(); 0: none */
+	uint32_t values; /* string id: parameters by frame (values/values.h); 0: none */
 	uint8_t stop;
 	bool has_stack; /* the event records call chains or stacks (script then prints a block) */
 };
@@ -292,6 +293,12 @@ static inline struct profile_detail profile_detail(const struct profile *p,
 		       sizeof(struct perf_branch);
 	return d;
 }
+
+/* The parameters of a frame (counted from the innermost one, those of the kernel included) in an
+ * entry of the log: *n bytes; `level`: 0 is the function itself, 1 the function that was inlined in
+ * it, and so on. NULL: nothing is known. *n_levels: how many functions there are. */
+const char *profile_values(const struct profile *p, const struct profile_log_entry *e, size_t frame,
+			   size_t level, size_t *n, size_t *n_levels);
 
 /* A label of another tool's sample: a text, or a number with a unit. */
 struct profile_label {

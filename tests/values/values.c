@@ -1,0 +1,114 @@
+/* Calls with parameters of many types, for gdb to step through. */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define N __attribute__((noinline))
+#define KEPT __asm__ volatile("" ::: "memory")
+enum mode { READ = 1, WRITE = 2, BOTH = 4 };
+enum colour { RED = -1, GREEN, BLUE };
+struct pair {
+	int x;
+	long y;
+	const char *name;
+};
+struct small {
+	short a, b;
+	float f;
+};
+static volatile int sink;
+
+N int f_leaf(int depth, const char *s, enum mode m, char c, struct pair *p)
+{
+	for (int i = 0; i < 3; i++)
+		sink += i * depth;
+	return sink + depth + s[0] + m + c + p->x;
+}
+N int f_many(int8_t a, uint8_t b, int16_t c, uint16_t d, int32_t e, uint32_t f, int64_t g, uint64_t h, bool i, double j)
+{
+	int r = f_leaf(a, "many", READ, (char)b, &(struct pair){c, d, "x"});
+	KEPT;
+	return r + (int)(e + (int)f + g) + (int)h + i + (int)j;
+}
+N int f_rec(int depth, const char *s, struct pair *p, unsigned char flags)
+{
+	char buf[16];
+	int r;
+
+	snprintf(buf, sizeof buf, "d%d", depth);
+	if (!depth)
+		return f_leaf(depth, s, WRITE | READ, 'x', p);
+	r = f_rec(depth - 1, buf, p, (unsigned char)(flags + 1)) + f_leaf(depth, buf, BOTH, '\n', p);
+	KEPT;
+	return r + buf[1];
+}
+static inline __attribute__((always_inline)) int f_inlined(long a, int b)
+{
+	int r = f_rec((int)a, "inline", &(struct pair){b, a, "pn"}, 7);
+	KEPT;
+	return r + b;
+}
+N int f_by_value(struct pair p, int n, struct small s)
+{
+	int r = f_inlined(n, p.x + 1);
+	KEPT;
+	return r + (int)p.y + s.a;
+}
+N int f_lost(int first, int second, long third)
+{
+	/* Of the first nothing is left behind the call; what was passed is known from the caller. */
+	int r = f_leaf(second, "lost", BOTH, 'l', &(struct pair){(int)third, 0, 0});
+	KEPT;
+	return r + 1;
+	(void)first;
+}
+N int f_tail(int n, int m)
+{
+	sink++;
+	return f_lost(n + 1, m, n);
+}
+N int f_self(int n, int m)
+{
+	if (!n)
+		return f_leaf(m, "self", READ, 's', &(struct pair){m, m, 0});
+	sink++;
+	return f_self(n - 1, m + 2);
+}
+N int f_changes(int n, char *text)
+{
+	int r = 0;
+
+	while (n > 0) {
+		r += f_leaf(n, text, READ, 'c', &(struct pair){n, r, text});
+		n -= 2;
+		text++;
+	}
+	return r;
+}
+static int f_compare(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+N int f_sorts(int *v, size_t n, int (*compare)(const void *, const void *), enum colour c)
+{
+	qsort(v, n, sizeof *v, compare);
+	return v[0] + c;
+}
+N int everything(int argc, char **argv)
+{
+	char text[] = "changing";
+	int v[] = {3, 1, 2}, r;
+
+	r = f_by_value((struct pair){argc, 2L * argc, "lit"}, 3, (struct small){1, -2, .5f});
+	r += f_many(-1, 200, -300, 60000, -70000, 4000000000u, -5000000000, 18000000000000000000u, true, 2.5);
+	r += f_tail(4, 5) + f_self(3, 1) + f_changes(5, text) + f_sorts(v, 3, f_compare, RED);
+	r += f_lost(argc + 10, r, r / 2);
+	KEPT;
+	return r + argv[0][0];
+}
+int main(int argc, char **argv)
+{
+	return everything(argc, argv) == 0;
+}

@@ -1,0 +1,377 @@
+/* values.c - goes through the frames of samples. */
+#include "values/values.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "values/frame_view.h"
+
+/* Operations of expressions for one sample: real ones take some dozens for a frame. */
+enum { STEPS_MIN = 1 << 14, STEPS_PER_FRAME = 256 };
+
+int values_new(struct values **ret, struct modules *modules, const struct unwinder *u,
+	       const struct values_options *opt, struct err *err)
+{
+	struct values *v = calloc(1, sizeof *v);
+
+	if (!v)
+		return err_nomem(err);
+	v->modules = modules;
+	v->unwinder = u;
+	v->opt = opt;
+	*ret = v;
+	return 0;
+}
+
+void values_free(struct values *v)
+{
+	if (!v)
+		return;
+	for (size_t i = 0; i < v->known.n; i++)
+		dwarf_params_free(v->known.v[i].params);
+	for (size_t i = 0; i < UNWIND_BATCH; i++) {
+		text_done(&v->texts[i]);
+		text_done(&v->labels[i]);
+	}
+	vec_done(&v->known);
+	vec_done(&v->views);
+	hash_done(&v->by_dso);
+	free(v);
+}
+
+/* ---- frames --------------------------------------------------------------------------------- */
+
+static const struct known_module *known_module(struct values *v, const struct dso *dso)
+{
+	struct known_module k = {.dso = dso};
+	uint32_t at = hash_get(&v->by_dso, (uintptr_t)dso);
+	struct module *mod;
+
+	if (at != HASH_NONE)
+		return &v->known.v[at];
+	mod = modules_get(v->modules, dso);
+	if (!mod || !module_debug(v->modules, mod)) {
+		v->failed = true;
+		return NULL;
+	}
+	k.mod = mod;
+	if (dwarf_params_open(&k.params, mod, NULL) || vec_push(&v->known, k)) {
+		dwarf_params_free(k.params);
+		v->failed = true;
+		return NULL;
+	}
+	at = (uint32_t)v->known.n - 1;
+	v->failed |= hash_put(&v->by_dso, (uintptr_t)dso, at) != 0;
+	return &v->known.v[at];
+}
+
+static void open_view(struct values *v, struct frame_view *f)
+{
+	const struct known_module *k;
+	const uint64_t ip = frame_lookup_ip(f->frame);
+
+	if (!f->frame->map || f->frame->is_kernel || f->frame->map->dso->kind != DSO_FILE)
+		return;
+	k = known_module(v, f->frame->map->dso);
+	if (!k || !k->mod->image || !module_ip_to_vaddr(k->mod, f->frame->map, ip, &f->vaddr))
+		return;
+	f->bias = ip - f->vaddr;
+	f->image = k->mod->image;
+	f->machine = elf_image_machine(k->mod->image);
+	f->params = k->params;
+	if (k->params)
+		v->failed |= dwarf_params_at(k->params, f->vaddr, &f->site) != 0;
+}
+
+static void open_views(struct values *v, const struct stack_trace *t)
+{
+	uint64_t sp, fp;
+
+	v->views.n = 0;
+	if (vec_reserve(&v->views, t->n + 1)) {
+		v->failed = true;
+		return;
+	}
+	for (size_t i = t->n_kernel; i < t->n; i++) {
+		const size_t k = i - t->n_kernel;
+		struct frame_view *f = &v->views.v[v->views.n++];
+
+		*f = (struct frame_view){.frame = &t->frames[i]};
+		f->regs = k < t->n_registers ? &t->registers[k] : NULL;
+		open_view(v, f);
+	}
+	for (size_t i = 0; i + 1 < v->views.n; i++) {
+		struct frame_view *f = &v->views.v[i];
+
+		if (!f[1].frame->is_return_address || !f[1].regs ||
+		    !view_special_registers(f, &sp, &fp) || !(f[1].regs->known >> sp & 1))
+			continue;
+		f->cfa = f[1].regs->v[sp];
+		f->has_cfa = true;
+	}
+}
+
+bool view_special_registers(const struct frame_view *f, uint64_t *sp, uint64_t *fp)
+{
+	const bool x86_64 = f->machine == EM_X86_64;
+
+	*sp = x86_64 ? 7 : 31;
+	*fp = x86_64 ? 6 : 29;
+	return x86_64 || f->machine == EM_AARCH64;
+}
+
+/* Registers that a called function may overwrite (psABI AMD64 3.2.1, AAPCS64 6.1.1). */
+static bool is_overwritten_by_calls(uint16_t machine, uint64_t reg)
+{
+	const uint64_t x86_64 = 0xf37, aarch64 = 0x7ffff; /* bits by DWARF number */
+
+	return reg >= 32 || ((machine == EM_X86_64 ? x86_64 : aarch64) >> reg & 1);
+}
+
+bool view_register(const struct frame_view *f, uint64_t reg, bool is_kept, uint64_t *ret)
+{
+	if (!f->regs || reg >= UNWIND_REGISTERS_MAX || !(f->regs->known >> reg & 1) ||
+	    (f->machine != EM_X86_64 && f->machine != EM_AARCH64))
+		return false;
+	if (f->frame->is_return_address && !is_kept && is_overwritten_by_calls(f->machine, reg))
+		return false;
+	*ret = f->regs->v[reg];
+	return true;
+}
+
+bool view_is_at_entry(const struct frame_view *f)
+{
+	return !f->frame->is_return_address && f->site && f->vaddr == f->site->entry;
+}
+
+/* Constants of a binary: no writable segment has them, so they are as in the file. */
+static bool constant(const struct values *v, uint64_t addr, void *to, size_t n)
+{
+	const struct elf_segment *segments;
+
+	for (size_t i = 0; i < v->views.n; i++) {
+		const struct frame_view *f = &v->views.v[i];
+		const uint64_t vaddr = addr - f->bias;
+
+		if (!f->image || (i && f[-1].image == f->image))
+			continue;
+		for (size_t k = elf_image_segments(f->image, &segments); k-- > 0;) {
+			const struct elf_segment *s = &segments[k];
+			const uint8_t *bytes;
+			size_t left;
+
+			if (vaddr < s->vaddr || vaddr - s->vaddr >= s->filesz || s->flags & PF_W)
+				continue;
+			bytes = elf_image_at_vaddr(f->image, vaddr, &left);
+			if (!bytes || left < n)
+				continue;
+			memcpy(to, bytes, n);
+			return true;
+		}
+	}
+	return false;
+}
+
+bool view_memory(struct values *v, uint64_t addr, void *to, size_t n)
+{
+	const uint8_t *bytes = unwind_memory(v->unwinder, v->sample, addr, (unsigned)n);
+
+	if (!bytes)
+		return constant(v, addr, to, n);
+	memcpy(to, bytes, n);
+	return true;
+}
+
+/* ---- what is told --------------------------------------------------------------------------- */
+
+static void add_params(struct values *v, struct text *t, size_t view, size_t level)
+{
+	const struct dwarf_params_of *params = &v->views.v[view].site->levels[level];
+	struct value_bytes b;
+	bool is_entry;
+
+	for (size_t i = 0; i < params->n; i++) {
+		const char *name = params->v[i].name ? params->v[i].name : "";
+
+		param_value(v, view, level, i, &b, &is_entry);
+		text_str(t, i ? ", " : "");
+		text_clean(t, name, strlen(name));
+		text_str(t, is_entry ? "@entry=" : "=");
+		value_print(v, t, params->v[i].type, &b, false);
+	}
+}
+
+static void add_all(struct values *v, struct text *t, const struct stack_trace *trace)
+{
+	for (size_t i = 0; i < trace->n_kernel; i++)
+		text_char(t, '\n');
+	for (size_t i = 0; i < (v->opt->all ? v->views.n : v->views.n > 0); i++) {
+		const struct dwarf_site *site = v->views.v[i].site;
+
+		for (size_t level = 0; site && level < site->n; level++) {
+			text_str(t, level ? "\t" : "");
+			add_params(v, t, i, level);
+		}
+		text_char(t, '\n');
+	}
+}
+
+struct found {
+	const struct dwarf_type *type;
+	struct value_bytes b;
+};
+
+/* The innermost parameter of this name whose value is known. */
+static bool find_named(struct values *v, const char *name, size_t n, struct found *ret)
+{
+	bool is_entry;
+
+	for (size_t i = 0; i < v->views.n; i++) {
+		const struct dwarf_site *site = v->views.v[i].site;
+
+		for (size_t level = 0; site && level < site->n; level++)
+			for (size_t k = 0; k < site->levels[level].n; k++) {
+				const struct dwarf_param *p = &site->levels[level].v[k];
+
+				if (!p->name || strncmp(p->name, name, n) || p->name[n] || !p->type)
+					continue;
+				param_value(v, i, level, k, &ret->b, &is_entry);
+				ret->type = p->type;
+				if (ret->b.n && ret->b.known[0])
+					return true;
+			}
+	}
+	return false;
+}
+
+static bool order_holds(enum value_test test, int order)
+{
+	switch (test) {
+	case VALUE_EQUAL:
+		return !order;
+	case VALUE_DIFFERENT:
+		return order;
+	case VALUE_LESS:
+		return order < 0;
+	case VALUE_LESS_OR_EQUAL:
+		return order <= 0;
+	case VALUE_GREATER:
+		return order > 0;
+	default:
+		return order >= 0;
+	}
+}
+
+static bool float_of(const struct found *f, double *ret)
+{
+	float single;
+
+	if (f->type->kind != DWARF_TYPE_FLOAT || !value_is_known(&f->b, 0, (size_t)f->type->bytes))
+		return false;
+	if (f->type->bytes == sizeof *ret)
+		memcpy(ret, f->b.v, sizeof *ret);
+	else if (f->type->bytes == sizeof single)
+		memcpy(&single, f->b.v, sizeof single);
+	else
+		return false;
+	*ret = f->type->bytes == sizeof single ? (double)single : *ret;
+	return true;
+}
+
+static bool number_holds(const struct value_condition *c, const struct found *f)
+{
+	const double limit = c->is_negative ? (double)(int64_t)c->number : (double)c->number;
+	bool negative;
+	uint64_t n;
+	double d;
+
+	if (float_of(f, &d))
+		return order_holds(c->test, (d > limit) - (d < limit));
+	if (!value_integer(f->type, &f->b, &n))
+		return false;
+	negative = f->type->is_signed && n >> 63;
+	if (negative != c->is_negative)
+		return order_holds(c->test, negative ? -1 : 1);
+	return order_holds(c->test, negative ? ((int64_t)n > (int64_t)c->number) -
+						       ((int64_t)n < (int64_t)c->number)
+					     : (n > c->number) - (n < c->number));
+}
+
+/* A text is compared with what a pointer to characters points to, else with how a value is spelled
+ * (the name of an enumerator, "true"). */
+static bool text_holds(struct values *v, const struct value_condition *c, const struct found *f)
+{
+	struct text spelled = {0};
+	char s[VALUE_BYTES_MAX];
+	uint64_t addr;
+	size_t n;
+	bool cut, equal;
+
+	if (f->type->kind == DWARF_TYPE_POINTER && f->type->to_text) {
+		if (!value_integer(f->type, &f->b, &addr) ||
+		    !value_text(v, addr, s, sizeof s, &n, &cut))
+			return false;
+		equal = n == c->text_len && !cut && !memcmp(s, c->text, n);
+		return equal == (c->test == VALUE_EQUAL);
+	}
+	value_print(v, &spelled, f->type, &f->b, true);
+	equal = spelled.n == c->text_len && !memcmp(spelled.s, c->text, spelled.n);
+	v->failed |= spelled.failed;
+	text_done(&spelled);
+	return equal == (c->test == VALUE_EQUAL);
+}
+
+static bool where_holds(struct values *v)
+{
+	struct found f;
+
+	for (size_t i = 0; i < v->opt->where.n; i++) {
+		const struct value_condition *c = &v->opt->where.v[i];
+
+		if (!find_named(v, c->name, c->name_len, &f) ||
+		    !(c->is_number ? number_holds(c, &f) : text_holds(v, c, &f)))
+			return false;
+	}
+	return true;
+}
+
+/* As profile_label_add() writes it: the key, 't' and the text, each with a NUL behind it. */
+static void add_label(struct values *v, struct text *t)
+{
+	struct found f;
+	const char *name = v->opt->by;
+
+	if (!find_named(v, name, strlen(name), &f))
+		return;
+	text_str(t, "arg:");
+	text_add(t, name, strlen(name) + 1);
+	text_char(t, 't');
+	value_print(v, t, f.type, &f.b, true);
+	text_char(t, 0);
+}
+
+int values_find(struct values *v, const struct perf_sample *const *samples,
+		struct stack_trace *traces, size_t n, struct err *err)
+{
+	for (size_t i = 0; i < n && !v->failed; i++) {
+		struct text *t = &v->texts[i], *label = &v->labels[i];
+
+		t->n = label->n = 0;
+		v->sample = samples[i];
+		v->steps = STEPS_MIN + STEPS_PER_FRAME * traces[i].n;
+		v->depth = 0;
+		open_views(v, &traces[i]);
+		traces[i].is_left_out = v->opt->where.n && !where_holds(v);
+		if (v->opt->by && !traces[i].is_left_out)
+			add_label(v, label);
+		if ((v->opt->all || v->opt->innermost) && !traces[i].is_left_out)
+			add_all(v, t, &traces[i]);
+		v->failed |= t->failed || label->failed;
+		traces[i].values = t->n ? t->s : NULL;
+		traces[i].values_len = (uint32_t)t->n;
+		traces[i].labels = label->n ? label->s : NULL;
+		traces[i].labels_len = (uint32_t)label->n;
+	}
+	return v->failed ? err_nomem(err) : 0;
+}

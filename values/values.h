@@ -1,0 +1,86 @@
+/* values.h - what the parameters of functions were: for every frame of a sample, from its
+ *registers, its copy of the stack and the debug information of the binaries.
+ *
+ * A value is told only where it is known: parameters that have no place any more at an address,
+ *that a call may have overwritten, or that lie in memory that was not recorded, are not. Sources of
+ * truth: DWARF5 2.5, 2.6, 3.4; how values are spelled: gdb's manual, "Data" and "Frame Info".
+ *
+ *	rc = values_new(&v, modules, unwinder, &opt, &err);
+ *	unwind_samples(unwinder, samples, n, traces);	(opened with .registers)
+ *	rc = values_find(v, samples, traces, n, &err);
+ *	use(traces[i].values), use(traces[i].labels), skip if traces[i].is_left_out
+ *	values_free(v);
+ */
+#ifndef VALUES_VALUES_H
+#define VALUES_VALUES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "modules/modules.h"
+#include "unwind/unwind.h"
+
+enum value_test {
+	VALUE_EQUAL,
+	VALUE_DIFFERENT,
+	VALUE_LESS,
+	VALUE_LESS_OR_EQUAL,
+	VALUE_GREATER,
+	VALUE_GREATER_OR_EQUAL,
+};
+
+/* "NAME OP VALUE": of the innermost parameter of that name whose value is known. */
+struct value_condition {
+	const char *name, *text; /* not terminated */
+	size_t name_len, text_len;
+	enum value_test test;
+	bool is_number; /* the value, in `number`; else it is a text or the name of an enumerator */
+	bool is_negative;
+	uint64_t number; /* two's complement */
+};
+
+struct value_conditions {
+	struct value_condition *v;
+	size_t n, cap;
+}; /* a VEC(): all of them must hold */
+
+/* Parses "depth > 4 && name == 'x'", whose text must outlive *ret. Returns 0, or -ERR_USAGE with
+ * *err. */
+int value_conditions_parse(struct value_conditions *ret, const char *text, struct err *err);
+
+struct values_options {
+	bool all;	/* fill traces[].values */
+	bool innermost; /* likewise, only for the innermost frame */
+	const char *by; /* fill traces[].labels: "arg:NAME"; NULL: no */
+	struct value_conditions where;
+};
+
+static inline bool values_are_wanted(const struct values_options *o)
+{
+	return o->all || o->innermost || o->by || o->where.n;
+}
+
+struct values; /* opaque; for one thread */
+
+/* The modules and the unwinder must outlive it; `opt` too. Returns 0 or -ERR_NOMEM. */
+int values_new(struct values **ret, struct modules *modules, const struct unwinder *u,
+	       const struct values_options *opt, struct err *err);
+void values_free(struct values *v); /* NULL is allowed */
+
+/* Fills in n <= UNWIND_BATCH traces:
+ *
+ * values: a line for each frame, innermost first, with '\n' behind it; in it, for each function
+ * that was inlined there, innermost first, and for the function itself its parameters, "a=1, b=?",
+ * with
+ * '\t' between functions. "a@entry=1" is what the caller passed, where `a` itself is not known.
+ * labels: of the profile (profile_label_add()), the value of `by`.
+ * is_left_out: a condition does not hold, or is not known to.
+ *
+ * All of it is valid until the next call. Returns 0 or -ERR_NOMEM. */
+int values_find(struct values *v, const struct perf_sample *const *samples,
+		struct stack_trace *traces, size_t n, struct err *err);
+
+#endif
