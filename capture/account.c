@@ -57,6 +57,22 @@ static int account_set(struct drain *d, enum ring_kind kind, uint64_t *lost_sum,
 	return 0;
 }
 
+uint64_t account_lost_now(const struct drain *d)
+{
+	const struct ring_set *set = &d->session->sets[RING_SAMPLES];
+	uint64_t sum = d->foreign;
+
+	if (!ATTR_HAS(d->session->policy.features, LOST))
+		return sum + d->lost_reported;
+	for (size_t i = 0; i < set->counters.n; i++) {
+		uint64_t v[3] = {0}; /* value, id, lost */
+
+		if (read(set->counters.v[i].fd, v, sizeof v) == sizeof v)
+			sum += v[2];
+	}
+	return sum;
+}
+
 /* Each thread starts with a new period (inherit_event() in kernel/events/core.c), so what it does
  * before its first period has passed is never sampled. If many threads are that short, most of
  * their work is missing. The counters have all of it; with -a nothing is missing. */

@@ -19,6 +19,8 @@ struct lost_samples {
  * after the last record that fitted are never reported by it. Kernels before 6.0 have nothing
  * better. */
 int account_losses(struct drain *d, struct err *err);
+/* What the samples have lost until now. */
+uint64_t account_lost_now(const struct drain *d);
 /* Makes the record that reports `lost` samples of a counter. */
 void account_lost_record(const struct drain *d, const struct counter *c, uint64_t lost,
 			 struct lost_samples *ret);

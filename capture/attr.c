@@ -73,7 +73,7 @@ void attr_for_samples(struct perf_event_attr *a, const struct event *e, const st
 	} else {
 		a->sample_period = p->period;
 	}
-	if (e->reads_memory) { /* as soon as can be */
+	if (e->reads_memory || e->is_trigger) { /* as soon as can be */
 		a->watermark = 0;
 		a->wakeup_events = 1;
 	}

@@ -21,6 +21,7 @@
 #include "capture/priority.h"
 #include "capture/session.h"
 #include "capture/record_writer.h"
+#include "capture/recording.h"
 #include "capture/switch_event.h"
 #include "capture/synth.h"
 #include "capture/tracing_data.h"
@@ -37,31 +38,6 @@
 #define THREAD_MS      1  /* between the records that a thread's start makes */
 #define POLL_BEHIND_MS 5  /* the writer is behind, so not all rings were emptied */
 #define CHILD_STOP_MS  2000
-
-struct recording {
-	const struct capture_options *opt;
-	volatile int *stop;
-	struct capture_result *result;
-	struct child child;
-	struct session session;
-	struct drain drain;
-	struct hash_table switched; /* of --off-cpu */
-	struct perfdata file;
-	struct perfdata_facts facts;
-	struct perfdata_event file_events[SESSION_EVENTS_MAX];
-	struct bytes tracing;
-	struct pollfd *fds; /* sample rings by slot, the child, sideband rings */
-	size_t n_fds, child_fd;
-	size_t n_polled;    /* rings with a living counter */
-	uint64_t end_ns;    /* of --duration; 0: none */
-	uint64_t enable_ns; /* -D: when samples begin; 0: they have */
-	uint64_t round_start_ns;
-	/* When the recording began; when progress is to be reported next. */
-	uint64_t begin_ns, progress_ns;
-	bool child_ended, behind;
-	/* The next poll() ignores the sideband, because its last records were not about threads. */
-	bool skips_sideband;
-};
 
 static uint64_t clock_ns(clockid_t clock)
 {
@@ -127,23 +103,34 @@ static int features_size(const struct perfdata_facts *facts, size_t *ret, struct
 	return rc ? err_nomem(err) : 0;
 }
 
+int recording_file_options(struct recording *r, struct record_writer_options *o, struct err *err)
+{
+	size_t n;
+	int rc = features_size(&r->facts, &n, err);
+
+	o->fd = r->file.fd;
+	o->is_pipe = r->file.is_pipe;
+	o->data_off = r->file.data_off;
+	o->data_bytes = r->file.data_bytes;
+	o->size_field_off = r->file.size_field_off;
+	o->level = r->facts.compress_level;
+	o->reserve_bytes = r->file.is_regular ? n + RESERVE_BYTES : 0;
+	return rc;
+}
+
 static int start_stream(struct recording *r, struct err *err)
 {
-	struct record_writer_options o = {.queue_bytes = QUEUE_BYTES};
-	size_t n;
-	int rc = perfdata_begin(&r->file, &r->facts, err);
+	struct record_writer_options o = {.fd = -1, .level = r->facts.compress_level};
+	int rc = 0;
 
-	if (!rc)
-		rc = features_size(&r->facts, &n, err);
-	if (rc)
-		return rc;
-	o.fd = r->file.fd;
-	o.data_off = r->file.data_off;
-	o.data_bytes = r->file.data_bytes;
-	o.size_field_off = r->file.size_field_off;
-	o.level = r->facts.compress_level;
-	o.reserve_bytes = r->file.is_regular ? n + RESERVE_BYTES : 0;
-	return record_writer_start(&r->drain.writer, &o, err);
+	if (r->flight.on)
+		o.window = &r->flight.window;
+	else
+		rc = perfdata_begin(&r->file, &r->facts, err);
+	if (!rc && !r->flight.on)
+		rc = recording_file_options(r, &o, err);
+	o.queue_bytes = QUEUE_BYTES;
+	return rc ? rc : record_writer_start(&r->drain.writer, &o, err);
 }
 
 static void poll_rings(struct recording *r, enum ring_kind k)
@@ -337,12 +324,16 @@ static int wait_and_drain(struct recording *r, struct err *err)
 	return rc;
 }
 
+static uint64_t file_bytes(const struct recording *r)
+{
+	if (r->flight.on)
+		return r->flight.window.bytes;
+	return r->file.data_off + record_writer_data_bytes(r->drain.writer);
+}
+
 static bool is_full(const struct recording *r)
 {
-	struct stat st;
-
-	return r->opt->max_bytes && !fstat(r->file.fd, &st) &&
-	       (uint64_t)st.st_size >= r->opt->max_bytes;
+	return r->opt->max_bytes && !r->flight.on && file_bytes(r) >= r->opt->max_bytes;
 }
 
 /* True when the recording is over. */
@@ -396,14 +387,12 @@ static void report_progress(struct recording *r, uint64_t now)
 		.seconds = (double)(now - r->begin_ns) / 1e9,
 		.samples = r->result->samples,
 		.lost = r->drain.lost_reported,
+		.bytes = file_bytes(r),
 	};
-	struct stat st;
 
 	if (!r->opt->progress || now < r->progress_ns)
 		return;
 	r->progress_ns = now + PROGRESS_NS;
-	if (!fstat(r->file.fd, &st))
-		p.bytes = (uint64_t)st.st_size;
 	r->opt->progress(r->opt->progress_arg, &p);
 }
 
@@ -414,18 +403,21 @@ static int loop(struct recording *r, struct err *err)
 	while (!rc && !is_over(r, clock_ns(CLOCK_MONOTONIC))) {
 		rc = wait_and_drain(r, err);
 		report_progress(r, clock_ns(CLOCK_MONOTONIC));
+		if (!rc)
+			rc = flight_look(r, clock_ns(CLOCK_MONOTONIC), err);
 	}
 	return rc;
 }
 
 /* ---- end ----------------------------------------------------------------------------------- */
 
-/* With context switches: what waited all the time, and when it ends. */
-static int end_switches(struct recording *r, uint64_t end_ns, struct err *err)
+int recording_end_switches(struct recording *r, uint64_t begin_ns, uint64_t end_ns, struct err *err)
 {
-	const uint64_t begin_ns = r->begin_ns + r->opt->delay_ms * 1000000ull;
+	const uint64_t first_ns = r->begin_ns + r->opt->delay_ms * 1000000ull;
 	int rc = 0;
 
+	if (begin_ns < first_ns)
+		begin_ns = first_ns;
 	if (end_ns > begin_ns && !r->session.command_pid)
 		rc = switch_add_sleepers(&r->drain, end_ns - begin_ns, end_ns, err);
 	return rc ? rc : switch_mark_time(&r->drain, end_ns, err);
@@ -447,10 +439,12 @@ static int drain_rest(struct recording *r, struct err *err)
 		if (!complete)
 			poll(NULL, 0, POLL_BEHIND_MS);
 	}
+	if (r->flight.on)
+		return rc;
 	if (!rc)
 		rc = account_losses(&r->drain, err);
 	if (!rc && r->drain.switched)
-		rc = end_switches(r, end_ns, err);
+		rc = recording_end_switches(r, 0, end_ns, err);
 	if (!rc && record_writer_end_round(r->drain.writer))
 		rc = err_nomem(err);
 	return rc;
@@ -541,8 +535,7 @@ static void add_bundle(struct recording *r)
 	vec_done(&section);
 }
 
-/* Ends the file whatever has failed before; keeps the first error. */
-static int finish_file(struct recording *r, int rc, struct err *err)
+int recording_finish_file(struct recording *r, int rc, struct err *err)
 {
 	struct record_writer_totals totals = {0};
 	struct err later;
@@ -566,7 +559,9 @@ static int finish_file(struct recording *r, int rc, struct err *err)
 	if (!rc)
 		add_bundle(r);
 	r->result->raw_bytes = totals.raw_bytes;
-	if (!fstat(r->file.fd, &st))
+	if (r->file.is_pipe)
+		r->result->bytes_written = r->file.data_off + totals.data_bytes;
+	else if (!fstat(r->file.fd, &st))
 		r->result->bytes_written = (uint64_t)st.st_size;
 	werr = perfdata_close(&r->file, &later);
 	if (werr && !rc) {
@@ -617,6 +612,7 @@ static void release(struct recording *r)
 	pins_done(&r->drain.pins);
 	bytes_done(&r->tracing);
 	hash_done(&r->switched);
+	flight_done(&r->flight);
 	for (size_t i = 0; i < r->facts.n_events; i++)
 		free(r->file_events[i].ids);
 	free(r->fds);
@@ -648,8 +644,10 @@ static int start(struct recording *r, struct err *err)
 	const struct capture_options *o = r->opt;
 	int rc = check_options(o, err);
 
+	if (!rc)
+		rc = flight_begin(r, err);
 	if (!rc && o->command)
-		rc = child_fork(&r->child, o->command, err);
+		rc = child_fork(&r->child, o->command, !strcmp(o->output, "-"), err);
 	if (!rc)
 		rc = session_open(&r->session, o, r->child.pid, r->result, err);
 	if (!rc && r->session.command_pid)
@@ -659,7 +657,7 @@ static int start(struct recording *r, struct err *err)
 	if (!rc)
 		rc = prepare_poll(r, err);
 	if (!rc)
-		rc = perfdata_create(&r->file, o->output, err);
+		rc = r->flight.on ? 0 : perfdata_create(&r->file, o->output, err);
 	if (rc)
 		return rc;
 	rc = give_up_rights(err);
@@ -668,7 +666,8 @@ static int start(struct recording *r, struct err *err)
 		return rc;
 	}
 	rc = start_stream(r, err);
-	if (!rc && r->session.policy.call_graph == CALL_GRAPH_DWARF)
+	/* Its code is known at the end, and a pipe has no place for it there. */
+	if (!rc && r->session.policy.call_graph == CALL_GRAPH_DWARF && !r->file.is_pipe)
 		rc = runtime_watch_new(&r->drain.runtimes, err);
 	if (!rc) {
 		if (!r->session.command_pid)
@@ -698,6 +697,7 @@ int capture_run(const struct capture_options *opt, volatile int *stop, struct ca
 	*r = (struct recording){.opt = opt, .stop = stop, .result = ret, .file.fd = -1};
 	r->child = (struct child){0, -1, -1};
 	r->session.cgroup_fd = -1;
+	r->flight.health.fd = r->flight.report_fd = -1;
 	probe_events_init(&r->session.probes);
 	r->drain.session = &r->session;
 	touch_init(&r->drain.touch);
@@ -718,7 +718,7 @@ int capture_run(const struct capture_options *opt, volatile int *stop, struct ca
 		if (drain_rest(r, rc ? &later : err) && !rc)
 			rc = -(int)err->code;
 		priority_normal();
-		rc = finish_file(r, rc, err);
+		rc = r->flight.on ? flight_end(r, rc, err) : recording_finish_file(r, rc, err);
 		note_no_hit(r);
 		if (r->child.pid)
 			stop_command(r);

@@ -40,13 +40,22 @@ struct capture_progress {
 
 struct capture_result;
 
+/* A snapshot that was written. */
+struct capture_snapshot {
+	char path[4096];
+	char why[256];	     /* what asked for it: "SIGUSR2", an event, a command that fails */
+	const char *problem; /* NULL: it is complete */
+	uint64_t samples, lost, bytes;
+	double seconds; /* that it has */
+};
+
 /* Everything that it points to must live until capture_run() returns. */
 struct capture_options {
 	/* Called about once a second by the thread that runs capture_run(); NULL: not wanted. */
 	void (*progress)(void *arg, const struct capture_progress *p);
 	/* Called once when the recording has begun, with the notes until then; NULL: not wanted. */
 	void (*begun)(void *arg, const struct capture_result *r);
-	void *progress_arg;	  /* of both */
+	void *progress_arg;	  /* of all of them */
 	bool system_wide;	  /* -a */
 	const pid_t *pids, *tids; /* -p, -t */
 	size_t n_pids, n_tids;
@@ -70,16 +79,26 @@ struct capture_options {
 	double duration_s;    /* --duration; 0: until the command ends or a signal comes */
 	uint64_t max_bytes;   /* --max-size: end when the file has so many; 0: none */
 	bool strict_freq;     /* --strict-freq: fail rather than sample at a lower rate */
-	unsigned every_ms;    /* capture_stacks(): again and again; 0: once */
-	size_t ring_bytes;    /* -m per CPU; 0: chosen */
+	/* --snapshot: the last seconds are kept in memory (of at most max_bytes), and written at
+	 * the end, and whenever one of the next asks for it; 0: no. */
+	unsigned snapshot_s;
+	const char *snapshot_event;   /* a sample of one of these events (as in -e); NULL */
+	const char *snapshot_command; /* for the shell, run every second: it fails; NULL */
+	volatile int *snapshot_asked; /* becomes nonzero; NULL */
+	/* The file for a snapshot that is not that of the end, valid until the next call. NULL:
+	 * out of memory. */
+	const char *(*snapshot_path)(void *arg);
+	void (*snapshot_written)(void *arg, const struct capture_snapshot *s); /* NULL */
+	unsigned every_ms; /* capture_stacks(): again and again; 0: once */
+	size_t ring_bytes; /* -m per CPU; 0: chosen */
 	enum capture_bundle bundle;
 	uint64_t bundle_max; /* bytes; 0: no limit */
 	/* Becomes nonzero while the bundle is made: the recording is complete without it. NULL. */
 	volatile int *bundling;
-	bool keep_env;	      /* arguments and environment stay in stack copies */
-	bool off_cpu;	      /* --off-cpu: where threads wait; with events beside them */
-	bool wall;	      /* --wall: these and samples of a clock, as one event */
-	bool no_touch;	      /* stack pages that are missing stay missing */
+	bool keep_env; /* arguments and environment stay in stack copies */
+	bool off_cpu;  /* --off-cpu: where threads wait; with events beside them */
+	bool wall;     /* --wall: these and samples of a clock, as one event */
+	bool no_touch; /* stack pages that are missing stay missing */
 	bool no_compress, no_inherit;
 	bool no_kernel;		    /* samples of user code only */
 	char *const *command;	    /* argv, NULL-terminated; NULL: none */

@@ -16,9 +16,9 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-static void run(int fd, char *const argv[]) __attribute__((noreturn));
+static void run(int fd, char *const argv[], bool stdout_taken) __attribute__((noreturn));
 
-static void run(int fd, char *const argv[])
+static void run(int fd, char *const argv[], bool stdout_taken)
 {
 	ssize_t n;
 	int failed;
@@ -27,7 +27,7 @@ static void run(int fd, char *const argv[])
 	do
 		n = read(fd, &go, 1);
 	while (n < 0 && errno == EINTR);
-	if (n == 1) {
+	if (n == 1 && (!stdout_taken || dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)) {
 		execvp(argv[0], argv);
 		failed = errno;
 		(void)!write(fd, &failed, sizeof failed);
@@ -35,7 +35,7 @@ static void run(int fd, char *const argv[])
 	_exit(127);
 }
 
-int child_fork(struct child *c, char *const argv[], struct err *err)
+int child_fork(struct child *c, char *const argv[], bool stdout_taken, struct err *err)
 {
 	int fds[2];
 	pid_t pid;
@@ -46,7 +46,7 @@ int child_fork(struct child *c, char *const argv[], struct err *err)
 	pid = fork();
 	if (!pid) {
 		close(fds[0]);
-		run(fds[1], argv);
+		run(fds[1], argv, stdout_taken);
 	}
 	close(fds[1]);
 	if (pid < 0) {

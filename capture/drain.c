@@ -90,6 +90,7 @@ static int take_sample(struct drain *d, const uint8_t *rec, size_t n)
 		sample_set_id(to, session_any_id(d->session, event));
 	record_writer_commit(d->writer, n);
 	count_sample(d, event, &facts);
+	d->triggered |= d->session->events[event].is_trigger;
 	runtime_watch_sample(d->runtimes, &facts);
 	if (d->touches && facts.sp)
 		touch_note_sample(&d->touch, (pid_t)facts.pid, (pid_t)facts.tid, facts.sp);

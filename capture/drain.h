@@ -23,6 +23,7 @@ struct drain {
 	uint64_t first_sample_ns, last_sample_ns;
 	uint64_t first_event_samples; /* of session.events[0] ... */
 	uint64_t first_event_periods; /* ... and what they stand for */
+	bool triggered;		      /* a sample has asked for a snapshot */
 	uint64_t foreign;	      /* samples left out because their event is unknown */
 	uint64_t forks;		      /* threads and processes that began */
 	uint64_t sideband_records;
@@ -31,11 +32,11 @@ struct drain {
 	size_t turn;
 	bool touches; /* stack pages that are missing */
 	struct touch touch;
-	struct alive alive; /* of a command */
+	struct alive alive;		/* of a command */
 	struct runtime_watch *runtimes; /* NULL: not watched */
 	struct file_ids file_ids;
-	struct pins pins; /* of files that the bundle needs */
-	struct hash_table *switched; /* threads of which a switch was recorded; NULL: none is */
+	struct pins pins;	     /* of files that the bundle needs */
+	struct hash_table *switched; /* thread -> when it switched last (switch_event.h); NULL */
 	bool holding; /* sideband records wait in `held` until the synthesized ones are written */
 	struct bytes held;
 	uint8_t scratch[UINT16_MAX + 1]; /* for a record that wraps around the end of its ring */

@@ -16,6 +16,7 @@ struct event {
 	uint64_t config, config1, config2;
 	/* A probe by name ("uprobe:./prog:f"), which probe_event_make() makes into an event. */
 	bool is_probe;
+	bool is_trigger;      /* its samples ask for a snapshot (flight.h) */
 	bool is_switch;	      /* context switches, see switch_event.h */
 	bool is_kernel_probe; /* "kprobe:f", "kretprobe:f" */
 	/* Its samples need no stack: the second half of a span, which has that of the first. */

@@ -230,6 +230,52 @@ static const struct feature_row {
 
 #define N_ROWS (sizeof rows / sizeof *rows)
 
+static bool is_known_at_end(unsigned bit)
+{
+	return bit == FEATURE_SAMPLE_TIME || bit == FEATURE_BUILD_ID;
+}
+
+/* The entries of the section are records already, but for their type. */
+static void put_build_id_records(const struct bytes *section, struct bytes *out)
+{
+	struct perf_event_header h;
+
+	for (size_t at = 0; at + sizeof h <= section->vec.n; at += h.size) {
+		memcpy(&h, section->vec.v + at, sizeof h);
+		if (h.size < sizeof h || h.size > section->vec.n - at)
+			return;
+		h.type = RECORD_BUILD_ID;
+		bytes_put(out, &h, sizeof h);
+		bytes_put(out, section->vec.v + at + sizeof h, h.size - sizeof h);
+	}
+}
+
+void perfdata_feature_records(const struct perfdata_facts *facts, bool at_end, struct bytes *out)
+{
+	for (size_t i = 0; i < N_ROWS; i++) {
+		const unsigned bit = rows[i].bit;
+		struct perf_event_header h = {.type = RECORD_HEADER_FEATURE};
+		struct bytes body = {0};
+
+		if (bit == FEATURE_TRACING_DATA || bit == FEATURE_BUNDLE ||
+		    is_known_at_end(bit) != at_end)
+			continue;
+		rows[i].put(facts, &body);
+		if (body.vec.n)
+			bytes_zeros(&body, (8 - body.vec.n % 8) % 8);
+		if (bit == FEATURE_BUILD_ID) {
+			put_build_id_records(&body, out);
+		} else if (body.vec.n && sizeof h + 8 + body.vec.n <= UINT16_MAX) {
+			h.size = (uint16_t)(sizeof h + 8 + body.vec.n);
+			bytes_put(out, &h, sizeof h);
+			bytes_u64(out, bit);
+			bytes_put(out, body.vec.v, body.vec.n);
+		}
+		out->failed |= body.failed;
+		bytes_done(&body);
+	}
+}
+
 int perfdata_features(const struct perfdata_facts *facts, uint64_t off, struct bytes *out,
 		      uint64_t bits[4])
 {

@@ -51,12 +51,27 @@ static int open_file(struct perfdata *f, struct err *err)
 	return err_errno(err, errno, f->path, "create");
 }
 
+/* The descriptor is another one, so that nothing else closes it. */
+static int open_stdout(struct perfdata *f, struct err *err)
+{
+	f->is_pipe = true;
+	f->place.dir = -1;
+	f->path = "standard output";
+	if (isatty(STDOUT_FILENO))
+		return err_set(err, ERR_USAGE, NULL,
+			       "-o -: standard output is a terminal; `| resolve -` reads it");
+	f->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	return f->fd < 0 ? err_errno(err, errno, f->path, "open") : 0;
+}
+
 int perfdata_create(struct perfdata *f, const char *path, struct err *err)
 {
 	struct stat st;
 	int rc;
 
 	*f = (struct perfdata){.fd = -1, .path = path};
+	if (!strcmp(path, "-"))
+		return open_stdout(f, err);
 	rc = outplace_find(&f->place, path, err);
 	if (!rc)
 		rc = keep_old(f, err);
@@ -66,13 +81,9 @@ int perfdata_create(struct perfdata *f, const char *path, struct err *err)
 		perfdata_discard(f);
 		return rc;
 	}
-	if (lseek(f->fd, 0, SEEK_CUR) < 0)
-		rc = err_set(err, ERR_UNSUPPORTED, path,
-			     "a recording is not written in one go and cannot go into a pipe");
-	f->is_regular = !rc && !fstat(f->fd, &st) && S_ISREG(st.st_mode);
-	if (rc)
-		perfdata_discard(f);
-	return rc;
+	f->is_pipe = lseek(f->fd, 0, SEEK_CUR) < 0;
+	f->is_regular = !fstat(f->fd, &st) && S_ISREG(st.st_mode);
+	return 0;
 }
 
 static int write_at(struct perfdata *f, const void *p, size_t n, uint64_t off, struct err *err)
@@ -142,12 +153,46 @@ static void put_first_records(struct bytes *b, const struct perfdata_facts *fact
 	bytes_done(&payload);
 }
 
+static int write_next(struct perfdata *f, const struct bytes *b, struct err *err)
+{
+	int errnum = b->failed ? 0 : write_all(f->fd, b->vec.v, b->vec.n);
+
+	if (b->failed)
+		return err_nomem(err);
+	return errnum ? err_errno(err, errnum, f->path, "write") : 0;
+}
+
+static int begin_stream(struct perfdata *f, const struct perfdata_facts *facts, struct err *err)
+{
+	struct bytes b = {0};
+	int rc = perfdata_stream_head(facts, &b, err);
+
+	if (!rc)
+		rc = write_next(f, &b, err);
+	f->data_off = b.vec.n;
+	bytes_done(&b);
+	return rc;
+}
+
+static int end_stream(struct perfdata *f, const struct perfdata_facts *facts, struct err *err)
+{
+	struct bytes b = {0};
+	int rc;
+
+	perfdata_feature_records(facts, true, &b);
+	rc = write_next(f, &b, err);
+	bytes_done(&b);
+	return rc;
+}
+
 int perfdata_begin(struct perfdata *f, const struct perfdata_facts *facts, struct err *err)
 {
 	struct bytes first = {0}, b = {0};
 	struct perfdata_header h;
 	int rc;
 
+	if (f->is_pipe)
+		return begin_stream(f, facts, err);
 	f->data_off = attrs_offset(facts) + facts->n_events * sizeof(struct attr_entry);
 	f->size_field_off = offsetof(struct perfdata_header, data.size);
 	put_first_records(&first, facts);
@@ -165,6 +210,10 @@ int perfdata_begin(struct perfdata *f, const struct perfdata_facts *facts, struc
 int perfdata_append(struct perfdata *f, uint64_t data_bytes, const void *rec, size_t n,
 		    struct err *err)
 {
+	int errnum = f->is_pipe ? write_all(f->fd, rec, n) : 0;
+
+	if (f->is_pipe)
+		return errnum ? err_errno(err, errnum, f->path, "write") : 0;
 	return write_at(f, rec, n, f->data_off + data_bytes, err);
 }
 
@@ -175,6 +224,8 @@ int perfdata_finish(struct perfdata *f, const struct perfdata_facts *facts, stru
 	struct bytes sections = {0};
 	int rc;
 
+	if (f->is_pipe)
+		return end_stream(f, facts, err);
 	if (perfdata_features(facts, end, &sections, h.features))
 		rc = err_nomem(err);
 	else

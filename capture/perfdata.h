@@ -1,4 +1,7 @@
-/* perfdata.h - private: the file around the data section: header, attributes, feature sections. */
+/* perfdata.h - private: the file around the data section: header, attributes, feature sections.
+ *
+ * A pipe gets the same as records (tools/perf/Documentation/perf.data-file-format.txt, "Pipe-mode
+ * data"): what is known before the data section before it, the rest behind it. */
 #ifndef CAPTURE_PERFDATA_H
 #define CAPTURE_PERFDATA_H
 
@@ -45,6 +48,7 @@ struct perfdata {
 	const char *path;
 	struct outplace place;
 	bool is_named; /* it is a regular file there: it can be renamed, removed */
+	bool is_pipe;  /* it cannot be gone back in, or is standard output */
 	/* The new name of an older file with this name; "": there was none. */
 	char old[NAME_MAX + 1];
 	bool is_regular;     /* not /dev/null and the like */
@@ -55,7 +59,7 @@ struct perfdata {
 
 /* Creates the file, readable only by its owner (stack copies contain secrets). An existing file is
  * renamed to PATH.old. Fails if another user has put something in its place in a folder such as
- * /tmp, before or during the call. On failure nothing stays open. */
+ * /tmp, before or during the call. "-" is standard output. On failure nothing stays open. */
 int perfdata_create(struct perfdata *f, const char *path, struct err *err);
 /* Writes header, ids and attributes; the data section begins after these. The header says that
  * there is no data yet. */
@@ -76,6 +80,11 @@ int perfdata_close(struct perfdata *f, struct err *err);
  * of those that exist. */
 int perfdata_features(const struct perfdata_facts *facts, uint64_t off, struct bytes *out,
 		      uint64_t bits[4]);
+/* The features as records, for a pipe: what is known at the start, or what only the end has shown.
+ * Left out is what is larger than a record. */
+void perfdata_feature_records(const struct perfdata_facts *facts, bool at_end, struct bytes *out);
+/* stream_head.c: what a pipe has before its data. Returns 0, or negative with *err. */
+int perfdata_stream_head(const struct perfdata_facts *facts, struct bytes *out, struct err *err);
 /* The contents of the COMPRESSED feature. */
 void perfdata_compressed_feature(const struct perfdata_facts *facts, struct bytes *out);
 

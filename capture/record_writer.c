@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <zstd.h>
 #include <zstd_errors.h>
 
@@ -47,10 +48,12 @@ struct record_writer {
 	struct block *first, **last; /* the queue */
 	struct block *spare;	     /* used blocks, for reuse */
 	size_t queued;		     /* blocks in the queue or at the helper */
-	bool closing;
+	bool closing, busy;	     /* busy: the helper works, without the lock */
+	pthread_cond_t idle;	     /* no longer busy */
 	int error;
 	/* of the helper thread */
 	pthread_t helper;
+	bool has_helper; /* else the appending thread does its work */
 	ZSTD_CStream *zstd;
 	uint8_t *out;
 	size_t out_cap;
@@ -111,14 +114,21 @@ static int reserve_space(struct record_writer *s, size_t n)
 static int put_data(struct record_writer *s, const uint8_t *p, size_t n)
 {
 	uint64_t off = s->opt.data_off + s->data_bytes, size = s->data_bytes + n;
-	int rc = reserve_space(s, n);
+	int rc;
 
-	if (!rc)
+	if (s->opt.window) {
+		window_put(s->opt.window, p, n);
+		return s->opt.window->failed ? ENOMEM : 0;
+	}
+	rc = reserve_space(s, n);
+	if (!rc && s->opt.is_pipe)
+		rc = write_all(s->opt.fd, p, n);
+	else if (!rc)
 		rc = write_all_at(s->opt.fd, p, n, off);
-	if (!rc)
+	if (!rc && !s->opt.is_pipe)
 		rc = write_all_at(s->opt.fd, &size, sizeof size, s->opt.size_field_off);
 	if (!rc)
-		s->data_bytes = size;
+		__atomic_store_n(&s->data_bytes, size, __ATOMIC_RELAXED);
 	return rc;
 }
 
@@ -191,10 +201,14 @@ static int write_tight(struct record_writer *s, const struct block *b, size_t *k
 
 static int write_roomy(struct record_writer *s, const struct block *b, size_t *kept)
 {
-	const bool ends_frame = s->frame_bytes + b->n + BLOCK_BYTES > RECORD_WRITER_FRAME_BYTES;
+	struct window *w = s->opt.window;
+	const bool ends_frame = s->frame_bytes + b->n + BLOCK_BYTES > RECORD_WRITER_FRAME_BYTES ||
+				(w && window_is_due(w));
 	size_t n = 0, got, len;
 	int rc;
 
+	if (w)
+		window_note(w, b->bytes, b->n);
 	for (size_t pos = 0; pos < b->n; pos += len, n += got) {
 		len = b->n - pos < RECORD_WRITER_PIECE_BYTES ? b->n - pos
 							     : RECORD_WRITER_PIECE_BYTES;
@@ -208,6 +222,8 @@ static int write_roomy(struct record_writer *s, const struct block *b, size_t *k
 	if (rc)
 		return rc;
 	s->frame_bytes = ends_frame ? 0 : s->frame_bytes + b->n;
+	if (w && ends_frame)
+		window_cut(w);
 	*kept = b->n;
 	return 0;
 }
@@ -251,6 +267,42 @@ static void end_last_frame(struct record_writer *s)
 	    !encode_piece(s, (struct piece){(const uint8_t *)&round, sizeof round, true}, s->out,
 			  &n))
 		(void)put_data(s, s->out, n);
+	s->frame_bytes = 0;
+}
+
+/* Nothing was appended for some time: what is old is dropped all the same. */
+static void age_window(struct record_writer *s)
+{
+	if (!window_is_due(s->opt.window))
+		return;
+	end_last_frame(s);
+	window_cut(s->opt.window);
+}
+
+/* Writes a block, unless writing has failed before. Returns 0 or an errno. */
+static int take_block(struct record_writer *s, const struct block *b, int error)
+{
+	size_t kept = 0;
+	int rc = error ? error : write_block(s, b, &kept);
+
+	if (rc)
+		s->lost_samples += samples_behind(b, kept);
+	return rc;
+}
+
+/* With the lock, which is released meanwhile. */
+static void wait_for_block(struct record_writer *s)
+{
+	struct timespec until = {0};
+
+	if (!s->opt.window) {
+		pthread_cond_wait(&s->wake, &s->lock);
+		return;
+	}
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += 1 + (time_t)(s->opt.window->length_ns / WINDOW_SEGMENTS / 1000000000);
+	if (pthread_cond_timedwait(&s->wake, &s->lock, &until) == ETIMEDOUT && !s->first)
+		age_window(s);
 }
 
 static void *helper_main(void *arg)
@@ -262,25 +314,23 @@ static void *helper_main(void *arg)
 	pthread_mutex_lock(&s->lock);
 	for (;;) {
 		struct block *b = s->first;
-		size_t kept;
 
 		if (!b) {
 			if (s->closing)
 				break;
-			pthread_cond_wait(&s->wake, &s->lock);
+			wait_for_block(s);
 			continue;
 		}
 		s->first = b->next;
 		if (!s->first)
 			s->last = &s->first;
 		rc = s->error;
+		s->busy = true;
 		pthread_mutex_unlock(&s->lock);
-		kept = 0;
-		if (!rc)
-			rc = write_block(s, b, &kept);
-		if (rc)
-			s->lost_samples += samples_behind(b, kept);
+		rc = take_block(s, b, rc);
 		pthread_mutex_lock(&s->lock);
+		s->busy = false;
+		pthread_cond_signal(&s->idle);
 		s->error = rc;
 		s->queued--;
 		b->next = s->spare;
@@ -314,13 +364,27 @@ static void stream_free(struct record_writer *s)
 	free(s->out);
 	pthread_mutex_destroy(&s->lock);
 	pthread_cond_destroy(&s->wake);
+	pthread_cond_destroy(&s->idle);
 	free(s);
+}
+
+static ZSTD_CStream *zstd_new(int level)
+{
+	ZSTD_CStream *z = ZSTD_createCStream();
+
+	if (z) {
+		ZSTD_CCtx_setParameter(z, ZSTD_c_compressionLevel, level);
+		ZSTD_CCtx_setParameter(z, ZSTD_c_windowLog, WINDOW_LOG);
+		ZSTD_CCtx_setParameter(z, ZSTD_c_checksumFlag, 1);
+	}
+	return z;
 }
 
 int record_writer_start(struct record_writer **ret, const struct record_writer_options *opt,
 			struct err *err)
 {
 	struct record_writer *s = calloc(1, sizeof *s);
+	pthread_condattr_t attr;
 	int rc;
 
 	if (!s)
@@ -329,24 +393,24 @@ int record_writer_start(struct record_writer **ret, const struct record_writer_o
 	s->data_bytes = opt->data_bytes;
 	s->last = &s->first;
 	pthread_mutex_init(&s->lock, NULL);
-	pthread_cond_init(&s->wake, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&s->wake, &attr);
+	pthread_condattr_destroy(&attr);
+	pthread_cond_init(&s->idle, NULL);
 	s->out = malloc(OUT_BYTES);
 	if (opt->level)
-		s->zstd = ZSTD_createCStream();
+		s->zstd = zstd_new(opt->level);
 	if (!s->out || (opt->level && !s->zstd)) {
 		stream_free(s);
 		return err_nomem(err);
-	}
-	if (s->zstd) {
-		ZSTD_CCtx_setParameter(s->zstd, ZSTD_c_compressionLevel, opt->level);
-		ZSTD_CCtx_setParameter(s->zstd, ZSTD_c_windowLog, WINDOW_LOG);
-		ZSTD_CCtx_setParameter(s->zstd, ZSTD_c_checksumFlag, 1);
 	}
 	rc = pthread_create(&s->helper, NULL, helper_main, s);
 	if (rc) {
 		stream_free(s);
 		return err_errno(err, rc, NULL, "start the thread that writes");
 	}
+	s->has_helper = true;
 	*ret = s;
 	return 0;
 }
@@ -372,6 +436,13 @@ static struct block *block_new(struct record_writer *s)
 
 static void queue_open_block(struct record_writer *s)
 {
+	if (!s->has_helper) {
+		s->error = take_block(s, s->open, s->error);
+		s->open->next = s->spare;
+		s->spare = s->open;
+		s->open = NULL;
+		return;
+	}
 	pthread_mutex_lock(&s->lock);
 	*s->last = s->open;
 	s->last = &s->open->next;
@@ -419,6 +490,11 @@ bool record_writer_is_full(struct record_writer *s)
 	return full;
 }
 
+uint64_t record_writer_data_bytes(struct record_writer *s)
+{
+	return __atomic_load_n(&s->data_bytes, __ATOMIC_RELAXED);
+}
+
 size_t record_writer_round_bytes(const struct record_writer *s)
 {
 	return s->round_bytes;
@@ -446,6 +522,117 @@ int record_writer_error(struct record_writer *s)
 	return rc;
 }
 
+static void end_helper(struct record_writer *s)
+{
+	pthread_mutex_lock(&s->lock);
+	s->closing = true;
+	pthread_cond_signal(&s->wake);
+	pthread_mutex_unlock(&s->lock);
+	pthread_join(s->helper, NULL);
+	s->has_helper = false;
+}
+
+/* ---- with a window -------------------------------------------------------------------------- */
+
+void record_writer_hold(struct record_writer *s)
+{
+	pthread_mutex_lock(&s->lock);
+	while (s->busy)
+		pthread_cond_wait(&s->idle, &s->lock);
+}
+
+void record_writer_release(struct record_writer *s)
+{
+	pthread_mutex_unlock(&s->lock);
+}
+
+void record_writer_forked(struct record_writer *s)
+{
+	s->has_helper = false;
+	/* The helper that is not here waited for these, and they would wait for it to leave. */
+	pthread_cond_init(&s->wake, NULL);
+	pthread_cond_init(&s->idle, NULL);
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* Writes records in a frame of their own, whatever frame is open, and a round. */
+static int put_records(struct record_writer *s, const struct bytes *records)
+{
+	static const struct perf_event_header round = {.type = RECORD_FINISHED_ROUND,
+						       .size = sizeof round};
+	const size_t n = records->vec.n;
+	ZSTD_CStream *open = s->zstd;
+	int rc = 0;
+
+	if (open)
+		s->zstd = zstd_new(s->opt.level);
+	if (open && !s->zstd)
+		rc = ENOMEM;
+	for (size_t pos = 0, len, got; pos < n && !rc; pos += len) {
+		len = n - pos < RECORD_WRITER_PIECE_BYTES ? n - pos : RECORD_WRITER_PIECE_BYTES;
+		rc = encode_piece(s, (struct piece){records->vec.v + pos, len, pos + len == n},
+				  s->out, &got);
+		if (!rc)
+			rc = put_data(s, s->out, got);
+	}
+	if (open) {
+		ZSTD_freeCStream(s->zstd);
+		s->zstd = open;
+	}
+	return rc || !n ? rc : put_data(s, (const uint8_t *)&round, sizeof round);
+}
+
+/* Returns 0 or an errno. */
+static int put_window(struct record_writer *s, struct window *w, struct window_totals *ret)
+{
+	int rc = w->failed || past_settle(&w->past) ? ENOMEM : put_records(s, &w->past.records);
+
+	s->raw_bytes = w->past.records.vec.n;
+	for (size_t i = 0; i < w->segments.n && !rc; i++) {
+		const struct segment *g = &w->segments.v[i];
+
+		rc = g->data.vec.n ? put_data(s, g->data.vec.v, g->data.vec.n) : 0;
+		if (rc)
+			break;
+		s->raw_bytes += g->raw_bytes;
+		ret->samples += g->samples;
+		if (g->first_sample_ns &&
+		    (!ret->first_sample_ns || g->first_sample_ns < ret->first_sample_ns))
+			ret->first_sample_ns = g->first_sample_ns;
+	}
+	return rc;
+}
+
+static uint64_t samples_of(const struct block *b)
+{
+	return samples_behind(b, 0);
+}
+
+void record_writer_spill(struct record_writer *s, const struct record_writer_options *to,
+			 struct window_totals *ret)
+{
+	struct window *w = s->opt.window;
+
+	*ret = (struct window_totals){0};
+	if (s->open)
+		queue_open_block(s);
+	if (s->has_helper)
+		end_helper(s);
+	s->opt.fd = to->fd;
+	s->opt.data_off = to->data_off;
+	s->opt.size_field_off = to->size_field_off;
+	s->opt.reserve_bytes = to->reserve_bytes;
+	s->opt.window = NULL;
+	s->data_bytes = to->data_bytes;
+	if (!s->error)
+		s->error = put_window(s, w, ret);
+	for (struct block *b = s->first; b; b = b->next) { /* of a fork: nobody took them */
+		ret->samples += samples_of(b);
+		s->raw_bytes += b->n;
+		s->error = take_block(s, b, s->error);
+	}
+}
+
 int record_writer_finish(struct record_writer *s, struct record_writer_totals *ret)
 {
 	int rc;
@@ -454,11 +641,10 @@ int record_writer_finish(struct record_writer *s, struct record_writer_totals *r
 		return 0;
 	if (s->open)
 		queue_open_block(s);
-	pthread_mutex_lock(&s->lock);
-	s->closing = true;
-	pthread_cond_signal(&s->wake);
-	pthread_mutex_unlock(&s->lock);
-	pthread_join(s->helper, NULL);
+	if (s->has_helper)
+		end_helper(s);
+	else if (!s->error)
+		end_last_frame(s);
 	rc = s->error;
 	*ret = (struct record_writer_totals){s->raw_bytes, s->data_bytes, s->lost_samples};
 	stream_free(s);

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "capture/window.h"
 
 /* Input of one PERF_RECORD_COMPRESSED. zstd's output for it fits into a record (65535 bytes) even
  * if it cannot be compressed, so that a record always ends with a whole zstd block: readers treat a
@@ -28,6 +29,8 @@ struct record_writer; /* opaque */
 
 struct record_writer_options {
 	int fd;
+	bool is_pipe;		 /* written in one go; the next three mean nothing */
+	struct window *window;	 /* keeps the data in memory, and there is no file; NULL */
 	uint64_t data_off;	 /* where the data section begins in the file */
 	uint64_t data_bytes;	 /* what it holds already */
 	uint64_t size_field_off; /* where the header keeps data.size (u64) */
@@ -54,8 +57,28 @@ size_t record_writer_round_bytes(const struct record_writer *s);
 /* Passes everything to the helper, followed by PERF_RECORD_FINISHED_ROUND. Returns 0, or -1 when
  * out of memory. */
 int record_writer_end_round(struct record_writer *s);
+/* What has gone to the file so far: data.size. */
+uint64_t record_writer_data_bytes(struct record_writer *s);
 /* errno of the first failed write, or 0. Blocks after a failed write are discarded. */
 int record_writer_error(struct record_writer *s);
+
+/* ---- with a window -------------------------------------------------------------------------- */
+
+/* Keeps the helper from working until record_writer_release(): a fork() in between has everything
+ * as it is. */
+void record_writer_hold(struct record_writer *s);
+void record_writer_release(struct record_writer *s);
+/* In the process that was forked meanwhile, which has no helper: instead of the release. */
+void record_writer_forked(struct record_writer *s);
+
+struct window_totals {
+	uint64_t samples, first_sample_ns; /* that the window had */
+};
+
+/* Ends the helper and writes what the window has to a file; what is appended later goes there at
+ * once. Failures are told by record_writer_finish(). */
+void record_writer_spill(struct record_writer *s, const struct record_writer_options *to,
+			 struct window_totals *ret);
 
 struct record_writer_totals {
 	uint64_t raw_bytes;    /* appended */

@@ -2,6 +2,7 @@
 #include "capture/runtime_watch.h"
 
 #include <linux/perf_event.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,6 +41,8 @@ enum {
 #define COST_FREE_NS	300000000ull
 #define ZSTD_LEVEL	3
 #define FRAME_BYTES_MAX (64u << 10)
+/* A recording waits no longer for what is being read, because its rings fill. */
+enum { HOLD_MS = 2, HOLD_TRIES = 50 };
 
 struct range {
 	uint64_t start, end;
@@ -491,12 +494,48 @@ void runtime_watch_finish(struct runtime_watch *w, struct bytes *section, struct
 	for (size_t i = 0; i < w->processes.n; i++) {
 		struct process *p = w->processes.v[i];
 
+		if (p->busy) /* in a process that was forked: what has it is not whole */
+			continue;
 		if (p->is_jvm && !p->is_gone && p->samples)
 			take_turn(w, p);
 		note_process(p, r);
 		if (p->log.bytes.n)
 			add_process(p, section);
 	}
+	pthread_mutex_unlock(&w->lock);
+}
+
+static bool is_busy(const struct runtime_watch *w)
+{
+	for (size_t i = 0; i < w->processes.n; i++)
+		if (w->processes.v[i]->busy)
+			return true;
+	return false;
+}
+
+void runtime_watch_hold(struct runtime_watch *w)
+{
+	if (!w)
+		return;
+	pthread_mutex_lock(&w->lock);
+	for (int i = 0; is_busy(w) && i < HOLD_TRIES; i++) {
+		pthread_mutex_unlock(&w->lock);
+		poll(NULL, 0, HOLD_MS);
+		pthread_mutex_lock(&w->lock);
+	}
+}
+
+void runtime_watch_release(struct runtime_watch *w)
+{
+	if (w)
+		pthread_mutex_unlock(&w->lock);
+}
+
+void runtime_watch_forked(struct runtime_watch *w)
+{
+	if (!w)
+		return;
+	w->has_thread = false;
 	pthread_mutex_unlock(&w->lock);
 }
 

@@ -26,6 +26,12 @@ void runtime_watch_sample(struct runtime_watch *w, const struct sample_facts *f)
 /* Reads for the last time, ends the thread, and appends the section RUNTIME_CODE_FEATURE
  * (functions.h); nothing, if nothing was read. Adds notes for the user to *r. */
 void runtime_watch_finish(struct runtime_watch *w, struct bytes *section, struct capture_result *r);
+/* Between these two nothing begins to be read: a fork() meanwhile has all that was read before. */
+void runtime_watch_hold(struct runtime_watch *w);
+void runtime_watch_release(struct runtime_watch *w);
+/* In the process that was forked meanwhile, which has no thread that reads: instead of the release.
+ */
+void runtime_watch_forked(struct runtime_watch *w);
 void runtime_watch_free(struct runtime_watch *w); /* NULL is allowed */
 
 #endif

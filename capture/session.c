@@ -63,6 +63,20 @@ static int check_shared(const struct session *s, struct err *err)
 	return 0;
 }
 
+/* What asks for a snapshot is recorded too: its sample says who it was. */
+static int choose_trigger(struct session *s, struct err *err)
+{
+	const size_t before = s->n_events;
+	int rc = 0;
+
+	if (s->opt->snapshot_event)
+		rc = event_parse_list(s->opt->snapshot_event, s->events, CAPTURE_EVENTS_MAX,
+				      &s->n_events, err);
+	for (size_t i = before; i < s->n_events; i++)
+		s->events[i].is_trigger = true;
+	return rc;
+}
+
 static int choose_events(struct session *s, struct err *err)
 {
 	const struct capture_options *o = s->opt;
@@ -87,6 +101,8 @@ static int choose_events(struct session *s, struct err *err)
 		s->default_event = true;
 		rc = event_parse(&s->events[s->n_events++], "cycles", 6, err);
 	}
+	if (!rc)
+		rc = choose_trigger(s, err);
 	snprintf(s->events[s->n_events].name, sizeof s->events->name, "dummy:u");
 	if (!rc && o->no_kernel)
 		rc = leave_out_kernel(s, err);
@@ -422,9 +438,8 @@ int session_open(struct session *s, const struct capture_options *opt, pid_t com
 		return rc;
 	}
 	for (size_t i = 0; i < s->n_events; i++)
-		s->layouts[i] = (struct sample_fields){s->attrs[i].sample_type,
-						       s->attrs[i].sample_regs_user,
-						       !s->opt->keep_env};
+		s->layouts[i] = (struct sample_fields){
+			s->attrs[i].sample_type, s->attrs[i].sample_regs_user, !s->opt->keep_env};
 	return 0;
 }
 

@@ -114,6 +114,16 @@ static int flush(struct sleepers *s, struct err *err)
 	return stack_batch_flush(&s->batch, s->d->writer) ? err_nomem(err) : 0;
 }
 
+/* It has since the beginning of what is written, which is that of the recording but for snapshots.
+ */
+static bool has_switched(const struct sleepers *s, pid_t tid)
+{
+	const uint32_t last = hash_get(s->d->switched, (uint64_t)tid);
+
+	return last != HASH_NONE &&
+	       last >= (uint32_t)((s->end_ns - s->ns) / SWITCH_STEP_NS & INT32_MAX);
+}
+
 static int add_thread(struct sleepers *s, pid_t pid, pid_t tid, struct err *err)
 {
 	struct stack_sample sample = {
@@ -128,7 +138,7 @@ static int add_thread(struct sleepers *s, pid_t pid, pid_t tid, struct err *err)
 	};
 	struct thread_state *t = &s->thread;
 
-	if (hash_get(s->d->switched, (uint64_t)tid) != HASH_NONE)
+	if (has_switched(s, tid))
 		return 0;
 	if (thread_state_read(pid, tid, t) <= 0 || t->state == 'R' || t->is_kernel_thread)
 		return 0;

@@ -267,6 +267,7 @@ static int begin_file(struct stacks *s, struct err *err)
 		return rc;
 	rc = perfdata_begin(&s->file, &s->facts, err);
 	w.fd = s->file.fd;
+	w.is_pipe = s->file.is_pipe;
 	w.data_off = s->file.data_off;
 	w.data_bytes = s->file.data_bytes;
 	w.size_field_off = s->file.size_field_off;
@@ -290,7 +291,9 @@ static int end_file(struct stacks *s, int rc, struct err *err)
 	s->facts.raw_bytes = s->result->raw_bytes = totals.raw_bytes;
 	s->facts.data_bytes = totals.data_bytes;
 	werr = perfdata_finish(&s->file, &s->facts, &later);
-	if (!fstat(s->file.fd, &st))
+	if (s->file.is_pipe)
+		s->result->bytes_written = s->file.data_off + totals.data_bytes;
+	else if (!fstat(s->file.fd, &st))
 		s->result->bytes_written = (uint64_t)st.st_size;
 	if (!werr)
 		werr = perfdata_close(&s->file, &later);

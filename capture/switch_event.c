@@ -75,6 +75,7 @@ int switch_events_find(struct session *s, struct err *err)
 int switch_note_record(struct hash_table *seen, const uint8_t *rec, size_t n)
 {
 	struct perf_event_header h;
+	uint64_t time_ns;
 	uint32_t tid;
 
 	memcpy(&h, rec, sizeof h);
@@ -82,5 +83,6 @@ int switch_note_record(struct hash_table *seen, const uint8_t *rec, size_t n)
 	    n < sizeof h + ATTR_SAMPLE_ID_BYTES)
 		return 0;
 	memcpy(&tid, rec + n - ATTR_SAMPLE_ID_BYTES + 4, sizeof tid);
-	return hash_put(seen, tid, 1);
+	memcpy(&time_ns, rec + n - ATTR_SAMPLE_ID_BYTES + 8, sizeof time_ns);
+	return hash_put(seen, tid, (uint32_t)(time_ns / SWITCH_STEP_NS) & INT32_MAX);
 }

@@ -14,7 +14,9 @@ int switch_events_find(struct session *s, struct err *err);
 /* The event of the session; NULL: there is none. */
 const struct event *switch_event(const struct session *s);
 
-/* Remembers the thread of a record of a context switch. Returns 0, or -1 when out of memory. */
+/* Remembers the thread of a record of a context switch, and when it was, in steps of
+ * SWITCH_STEP_NS. Returns 0, or -1 when out of memory. */
+#define SWITCH_STEP_NS 10000000ull
 int switch_note_record(struct hash_table *seen, const uint8_t *rec, size_t n);
 
 /* Writes a record that says nothing but when it is: where the recording begins, and where it ends.

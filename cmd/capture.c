@@ -24,9 +24,12 @@
 #include "cmd/options.h"
 
 #define EXIT_TROUBLE 2
+#define SNAPSHOT_S   30 /* without a value */
 
 /* The only variable that the signal handler writes. */
 static volatile int stop_signal;
+/* Set by SIGUSR2 with --snapshot. */
+static volatile int snapshot_asked;
 /* Set while the bundle is made, after which nothing else is left to do. */
 static volatile int bundling;
 
@@ -40,6 +43,17 @@ static void on_signal(int sig)
 	if (stop_signal && stop_signal != SIGUSR2)
 		_exit(128 + sig);
 	stop_signal = sig;
+}
+
+static void on_snapshot(int sig)
+{
+	(void)sig;
+	snapshot_asked = 1;
+}
+
+static void on_pipe(int sig)
+{
+	(void)sig;
 }
 
 struct pid_vec {
@@ -287,6 +301,34 @@ static int set_bundle_max(void *bytes, const char *option, char *text, struct er
 	return bad_value(err, option, text, "a size like 500K or 64M");
 }
 
+static int set_snapshot(void *seconds, const char *option, char *text, struct err *err)
+{
+	uint64_t v = SNAPSHOT_S;
+	int rc = text ? args_u64(option, text, 1, 86400, &v, err) : 0;
+
+	*(unsigned *)seconds = (unsigned)v;
+	return rc;
+}
+
+/* "COMMAND fails", else an event. */
+static int set_snapshot_on(void *target, const char *option, char *text, struct err *err)
+{
+	static const char fails[] = " fails";
+	const size_t n = strlen(text), m = sizeof fails - 1;
+	struct args *a = target;
+	const bool is_command = n > m && !strcmp(text + n - m, fails);
+
+	if (is_command ? a->opt.snapshot_command != NULL : a->opt.snapshot_event != NULL)
+		return err_set(err, ERR_USAGE, NULL, "%s: given twice", option);
+	if (!is_command && strchr(text, ' '))
+		return bad_value(err, option, text,
+				 "an event, as in -e, nor a command followed by ` fails`");
+	if (is_command)
+		text[n - m] = 0;
+	*(is_command ? &a->opt.snapshot_command : &a->opt.snapshot_event) = text;
+	return 0;
+}
+
 static int set_files_max(void *n, const char *option, char *text, struct err *err)
 {
 	return args_u64(option, text, 1, INT32_MAX, n, err);
@@ -302,12 +344,10 @@ static int set_period(void *target, const char *option, char *text, struct err *
 
 /* ---- options ----------------------------------------------------------------------------- */
 
-static const struct option_choice bundles[] = {{"symbols", CAPTURE_BUNDLE_SYMBOLS},
-					       {"ids", CAPTURE_BUNDLE_IDS},
-					       {"unwind", CAPTURE_BUNDLE_UNWIND},
-					       {"full", CAPTURE_BUNDLE_FULL},
-					       {"none", CAPTURE_BUNDLE_NONE},
-					       {NULL, 0}};
+static const struct option_choice bundles[] = {
+	{"symbols", CAPTURE_BUNDLE_SYMBOLS}, {"ids", CAPTURE_BUNDLE_IDS},
+	{"unwind", CAPTURE_BUNDLE_UNWIND},   {"full", CAPTURE_BUNDLE_FULL},
+	{"none", CAPTURE_BUNDLE_NONE},	     {NULL, 0}};
 
 /* One row, one option. Long names of the short options are perf's. */
 static const struct option_row options[] = {
@@ -380,8 +420,15 @@ static const struct option_row options[] = {
 	 "a new file FILE.TIME after a size (100M), a time (30s, 5m, 1h), or at\n"
 	 "SIGUSR2 (signal, the default), each complete by itself",
 	 SETS_BY(parts, struct parts, parts_parse)},
-	{0, "switch-max-files", NULL, "N", "keep the last N of these files",
+	{0, "switch-max-files", NULL, "N", "keep the last N of these files, or of snapshots",
 	 SETS_BY(parts.files_max, uint64_t, set_files_max)},
+	{0, "snapshot", NULL, "[=SEC]",
+	 "keep the last SEC seconds (30) in memory; written to FILE at the end, to\n"
+	 "FILE.TIME at SIGUSR2; --max-size bounds the memory (256M)",
+	 SETS_BY(opt.snapshot_s, unsigned, set_snapshot)},
+	{0, "snapshot-on", NULL, "WHAT",
+	 "and when WHAT happens: an EVENT as in -e, or 'COMMAND fails' (each second)",
+	 CALLS(set_snapshot_on)},
 	{0, "timestamp-filename", NULL, NULL, "the time of the start in the name of the file",
 	 SETS_FLAG(parts.dated)},
 	{'m', "mmap-pages", NULL, "SIZE", "ring per CPU: pages, or 512K, 16M",
@@ -450,7 +497,8 @@ static const struct option_row options[] = {
 	 REFUSED("all registers of user code are recorded, with --call-graph dwarf")},
 	{'n', "no-samples", NULL, NULL, NULL, REFUSED("counting without samples is `perf stat`")},
 	{'s', "stat", NULL, NULL, NULL, REFUSED("counting per thread is `perf stat --per-thread`")},
-	{'S', "snapshot", NULL, "[=HOW]", NULL, REFUSED("hardware traces are not recorded")},
+	{'S', NULL, NULL, NULL, NULL,
+	 REFUSED("hardware traces are not recorded; --snapshot keeps the last seconds of samples")},
 	{0, "all-kernel", NULL, NULL, NULL,
 	 REFUSED("-e EVENT:k, as in -e cycles:k, samples the kernel only")},
 	{0, "control", NULL, "HOW", NULL, REFUSED("-D MS and --duration SEC say when to sample")},
@@ -463,10 +511,10 @@ static const struct option_row options[] = {
 	{0, "off-cpu-thresh", NULL, "MS", NULL,
 	 REFUSED("all waits are recorded; resolve --off-cpu-thresh MS leaves out shorter ones")},
 	{0, "overwrite", NULL, NULL, NULL,
-	 REFUSED("all that is sampled is kept; --duration SEC ends it")},
+	 REFUSED("--snapshot[=SEC] keeps the last seconds in memory; --duration SEC ends it")},
 	{0, "switch-events", NULL, NULL, NULL, REFUSED("--off-cpu records them, with the stacks")},
 	{0, "switch-output-event", NULL, "EVENT", NULL,
-	 REFUSED("--switch-output, and kill -USR2 where the event is seen")},
+	 REFUSED("--snapshot --snapshot-on EVENT writes what was before the event")},
 	{0, "user-callchains", NULL, NULL, NULL,
 	 REFUSED("--user samples user space only; with the kernel, resolve --comm and the page's "
 		 "search leave it out")},
@@ -510,6 +558,34 @@ static void print_help(void)
 	options_print_help(options, N_OPTIONS, NULL, stdout);
 	puts("exit status: that of COMMAND (128 + signal when it was killed); 0 without one;\n"
 	     "  2 trouble");
+}
+
+static int check_snapshot(struct args *a, struct err *err)
+{
+	struct capture_options *o = &a->opt;
+
+	if ((o->snapshot_event || o->snapshot_command) && !o->snapshot_s)
+		o->snapshot_s = SNAPSHOT_S;
+	if (!o->snapshot_s)
+		return 0;
+	if (a->stacks || a->parts.wanted || !strcmp(o->output, "-"))
+		return err_set(err, ERR_USAGE, NULL,
+			       "--snapshot cannot go together with %s: it writes files of its own",
+			       a->stacks	 ? "--stacks"
+			       : a->parts.wanted ? "--switch-output"
+						 : "-o -");
+	return 0;
+}
+
+/* The recording goes to standard output, in one go. */
+static int check_stdout(struct args *a, struct err *err)
+{
+	if (a->parts.wanted || a->parts.dated)
+		return err_set(err, ERR_USAGE, NULL,
+			       "-o -: standard output has no name to add a time to; name a file");
+	/* What it needs is known when all has been written. */
+	a->opt.bundle = CAPTURE_BUNDLE_NONE;
+	return 0;
 }
 
 /* Returns 0, 1 if help or version was printed, or negative. */
@@ -556,9 +632,11 @@ static int parse_args(struct args *a, int argc, char **argv, struct err *err)
 	if (a->parts.wanted && (o->command || a->stacks))
 		return err_set(err, ERR_USAGE, NULL,
 			       "--switch-output records what runs already: -p PID, or -a");
+	rc = check_snapshot(a, err);
+	if (rc)
+		return rc;
 	if (!strcmp(o->output, "-"))
-		return err_set(err, ERR_USAGE, NULL,
-			       "-o -: a recording is not written in one go; name a file");
+		return check_stdout(a, err);
 	return 0;
 }
 
@@ -583,8 +661,31 @@ static void print_notes(struct args *a, const struct capture_result *r)
 static void on_begin(void *args, const struct capture_result *r)
 {
 	print_notes(args, r);
-	if (isatty(STDERR_FILENO))
+	if (isatty(STDERR_FILENO) && ((struct args *)args)->opt.snapshot_s)
+		fprintf(stderr, "capture: recording; ^C ends it, kill -USR2 %d writes a snapshot\n",
+			(int)getpid());
+	else if (isatty(STDERR_FILENO))
 		fprintf(stderr, "capture: recording; ^C ends it\n");
+}
+
+static const char *snapshot_path(void *args)
+{
+	struct args *a = args;
+
+	return parts_next(&a->parts, a->opt.output);
+}
+
+static void on_snapshot_written(void *args, const struct capture_snapshot *s)
+{
+	(void)args;
+	if (s->problem) {
+		fprintf(stderr, "capture: snapshot: %s\n", s->problem);
+		return;
+	}
+	fprintf(stderr, "[ capture: snapshot (%s): the last %.1f s, %llu samples, %llu lost, ",
+		s->why, s->seconds, (unsigned long long)s->samples, (unsigned long long)s->lost);
+	print_size(s->bytes);
+	fprintf(stderr, " %s ]\n", s->path);
 }
 
 static void print_summary(struct args *a, const struct capture_result *r)
@@ -626,14 +727,18 @@ static void say_line(void *arg, const char *line)
 
 /* ---- main ---------------------------------------------------------------------------------- */
 
-static void catch_signals(bool parts)
+static void catch_signals(bool parts, bool snapshots)
 {
 	struct sigaction sa = {.sa_handler = on_signal};
 
-	/* No SA_RESTART: poll() must come back. */
+	/* No SA_RESTART: poll() must come back. A pipe that nobody reads any more ends the
+	 * recording by EPIPE; SIG_IGN would remain after the command's exec. */
+	sigaction(SIGPIPE, &(struct sigaction){.sa_handler = on_pipe}, NULL);
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
-	if (parts) /* else it ends the process, as it always does */
+	if (snapshots)
+		sigaction(SIGUSR2, &(struct sigaction){.sa_handler = on_snapshot}, NULL);
+	else if (parts) /* else it ends the process, as it always does */
 		sigaction(SIGUSR2, &sa, NULL);
 	/* If the terminal goes away the recording ends and is kept; under nohup it goes on. */
 	if (signal(SIGHUP, SIG_IGN) != SIG_IGN)
@@ -725,7 +830,11 @@ static int record(struct args *a)
 	bool more = true;
 	int rc = 0;
 
-	catch_signals(a->parts.wanted);
+	catch_signals(a->parts.wanted, whole.snapshot_s);
+	a->opt.snapshot_asked = &snapshot_asked;
+	a->opt.snapshot_path = snapshot_path;
+	if (!a->quiet)
+		a->opt.snapshot_written = on_snapshot_written;
 	if (!a->parts.wanted && !a->parts.dated)
 		return record_part(a, &result, &more);
 	while (more && (!a->parts.wanted || limit_part(a, &whole, clock_seconds() - begin))) {
@@ -761,9 +870,9 @@ static int list(const struct args *a)
 int main(int argc, char **argv)
 {
 	struct args a = {.opt = {.frequency_hz = 99,
-				.output = "perf.data",
-				.bundle_max = 64 << 20,
-				.bundling = &bundling}};
+				 .output = "perf.data",
+				 .bundle_max = 64 << 20,
+				 .bundling = &bundling}};
 	struct err err = {0};
 	int rc;
 

@@ -1,0 +1,47 @@
+/* recording.h - private: one recording, between capture.c and flight.c. */
+#ifndef CAPTURE_RECORDING_H
+#define CAPTURE_RECORDING_H
+
+#include <poll.h>
+
+#include "capture/child.h"
+#include "capture/drain.h"
+#include "capture/flight.h"
+#include "capture/perfdata.h"
+#include "capture/session.h"
+
+struct recording {
+	const struct capture_options *opt;
+	volatile int *stop;
+	struct capture_result *result;
+	struct child child;
+	struct session session;
+	struct drain drain;
+	struct hash_table switched; /* of --off-cpu */
+	struct perfdata file;
+	struct perfdata_facts facts;
+	struct perfdata_event file_events[SESSION_EVENTS_MAX];
+	struct bytes tracing;
+	struct pollfd *fds; /* sample rings by slot, the child, sideband rings */
+	size_t n_fds, child_fd;
+	size_t n_polled;    /* rings with a living counter */
+	uint64_t end_ns;    /* of --duration; 0: none */
+	uint64_t enable_ns; /* -D: when samples begin; 0: they have */
+	uint64_t round_start_ns;
+	/* When the recording began; when progress is to be reported next. */
+	uint64_t begin_ns, progress_ns;
+	bool child_ended, behind;
+	/* The next poll() ignores the sideband, because its last records were not about threads. */
+	bool skips_sideband;
+	struct flight flight;
+};
+
+/* Ends the file whatever has failed before (rc); keeps the first error. */
+int recording_finish_file(struct recording *r, int rc, struct err *err);
+/* With context switches: what waited all the time since begin_ns, and when it ends. */
+int recording_end_switches(struct recording *r, uint64_t begin_ns, uint64_t end_ns,
+			   struct err *err);
+/* The writer's options for the file, which was begun. Returns 0, or negative with *err. */
+int recording_file_options(struct recording *r, struct record_writer_options *ret, struct err *err);
+
+#endif
