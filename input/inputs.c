@@ -9,6 +9,7 @@
 	X(pprof)      \
 	X(cpuprofile) \
 	X(speedscope) \
+	X(jsonl)      \
 	X(bpftrace)   \
 	X(script)     \
 	X(bcc)        \

@@ -115,7 +115,6 @@ static const struct row json_rows[] = {
 	{"\"processType\"", "a file of the Firefox Profiler", "profiler.firefox.com opens it", 0},
 	{"\"linux-perf-json-version\"", "perf data convert --to-json", "give the recording itself",
 	 0},
-	{"\"t_ns\"", "resolve's own jsonl", "give the recording itself", 0},
 	{"\"counter-value\"", "perf stat's counters", NOT_STACKS, 0},
 	{"\"resourceProfiles\"", "profiles of OpenTelemetry", "export pprof", 0},
 	{"\"dhatFileVersion\"", "DHAT's output", "dh_view.html reads it", 0},

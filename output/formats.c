@@ -14,6 +14,7 @@
 	X(top)        \
 	X(speedscope) \
 	X(jsonl)      \
+	X(jsonl2)     \
 	X(stacks)     \
 	X(lines)      \
 	X(md)         \

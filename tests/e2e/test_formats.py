@@ -39,6 +39,7 @@ CONSUMERS = {
     "firefox": ("tests/output/test_firefox.py", "processed profiles"),
     "otlp": ("tests/output/test_otlp.py", "protoc"),
     "jsonl": ("tests/output/test_json_formats.py", "jsonl"),
+    "jsonl2": ("tests/output/test_json_formats.py", "jsonl2"),
 }
 INPUTS = "tests/input"
 

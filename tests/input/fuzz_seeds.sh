@@ -27,6 +27,8 @@ inputs() {
 	printf '\0@[\n    f+1\n\tff00 g+2 (/x)\n, \n    do_syscall_64+1\n, x, 7]: 3\n' >bpftrace
 	printf '\0{"nodes":[{"id":1,"callFrame":{"functionName":"a","url":"x","lineNumber":1},"children":[2]},{"id":2,"callFrame":{"functionName":""}}],"startTime":1,"endTime":9,"samples":[2,1],"timeDeltas":[1,2]}' >cpuprofile
 	printf '\0{"$schema":"https://www.speedscope.app/file-format-schema.json","profiles":[{"type":"sampled","name":"t","unit":"seconds","samples":[[0,1],[]],"weights":[1,2]},{"type":"evented","unit":"bytes","events":[{"type":"O","frame":0,"at":0},{"type":"C","frame":0,"at":5}]}],"shared":{"frames":[{"name":"f","file":"x","line":3},{"name":"g"}]}}' >speedscope
+	printf '\0{"v":1,"t_ns":5,"pid":1,"tid":1,"comm":"c","cpu":0,"event":"e","period":7,"stop":"NO_CFI","stack":[{"ip":"0x10","sym":"f","inlined":true},{"ip":"0x10","sym":"g","off":3,"dso":"/x","build_id":"12ab","file":"y.c","line":7,"how":"stitched"}]}\n' >jsonl
+	printf '\0{"v":2,"generator":"u"}\n{"event":1,"name":"e","unit":"nanoseconds"}\n{"task":1,"pid":1,"tid":1,"comm":"c"}\n{"module":1,"dso":"/x"}\n{"function":1,"sym":"f","module":1,"file":"y"}\n{"frame":1,"function":1,"ip":"0x10","off":3,"line":7}\n{"stack":1,"frames":[1]}\n{"t_ns":1,"task":1,"event":1,"period":5,"stack":1}\n' >jsonl2
 }
 
 $1

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 
+from recorder import perf_record
 from tap import NO_EVENTS, Tap
 
 TOP, BIN = os.environ["TOP"], os.environ["BIN"]
@@ -102,8 +103,7 @@ def live():
     if NO_EVENTS:
         return tap.skip("perf script of a recording", NO_EVENTS)
     work = "import json\nfor i in range(3000): json.loads(json.dumps(list(range(100))))"
-    subprocess.run(["perf", "record", "-q", "-N", "-e", "cpu-clock:u", "-F", "999", "--call-graph", "dwarf,8192", "-o", "p.data", "python3", "-c", work],
-                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+    perf_record("-e", "cpu-clock:u", "-F", "999", "--call-graph", "dwarf,8192", "-o", "p.data", "python3", "-c", work)
     text = subprocess.run(["perf", "script", "--no-inline", "--no-demangle", "-i", "p.data"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout
     code, out, err = resolve("-f", "folded", "-", input=None, stdin=open(write("p.txt", text), "rb"))
     want, have = collapse(text.decode()), folded(out)

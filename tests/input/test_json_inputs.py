@@ -71,12 +71,33 @@ stacks = folded(resolve("e.json").stdout)
 tap.check(stacks == {("t", "main"): 6000000, ("t", "main", "f"): 3000000, ("u", "main"): 1000000000, ("u", "main", "f"): 2000000000},
           "speedscope: evented and sampled profiles, units of time", stacks)
 
+# ---- our own jsonl, in both forms ---------------------------------------------------------------------------------------
+lines = []
+for ms, task, comm, event, weight, frames in [(0, "1/1", "one", "cycles:u", 10, ["401000 leaf+0x0 (/bin/p)", "402000 main+0x1 (/bin/p)"]),
+                                              (1, "1/2", "two", "cycles:u", 30, ["ffffffff81000010 do_it+0x10 ([kernel.kallsyms])", "402000 main+0x1 (/bin/p)"]),
+                                              (2, "1/1", "one", "page-faults", 1, ["7f0000000000 [unknown] (/lib/libx.so)"]),
+                                              (3, "1/1", "one", "cycles:u", 7, ["401000 leaf+0x0 (/bin/p)", "402000 main+0x1 (/bin/p)"])]:
+    lines.append(f"{comm} {task} 5.{ms:03}000: {weight} {event}: \n" + "".join(f"\t{f}\n" for f in frames) + "\n")
+with open("own.txt", "w") as f:
+    f.write("".join(lines))
+for form in ("jsonl", "jsonl2"):
+    resolve("own.txt", "-f", form, "-o", f"own.{form}")
+    for options in (["--event", "all", "--with-tid", "--kernel"], ["-f", "script"], ["-f", "jsonl"], ["-f", "top"]):
+        want, got = (resolve(path, *options).stdout for path in ("own.txt", f"own.{form}"))
+        tap.check(want and got == want, f"{form}: our own file gives all back: {' '.join(options)}", got, want)
+with open("own.jsonl2") as f:
+    table = f.read().splitlines()
+with open("gap.jsonl2", "w") as f:  # a frame is missing: one place has no name, the weight stays
+    f.write("\n".join(line for line in table if not line.startswith('{"frame":1,')) + "\n")
+stacks = folded(resolve("gap.jsonl2", check=False).stdout)
+tap.check(sum(stacks.values()) == 47, "jsonl2: a line that is missing", stacks)
+
 # ---- damage -----------------------------------------------------------------------------------------------------------
 random.seed(7)
-for path in ("drawn.cpuprofile", "e.json"):
+for path in ("drawn.cpuprofile", "e.json", "own.jsonl", "own.jsonl2"):
     data = open(path, "rb").read()
     bad = []
-    for k in range(60):
+    for k in range(30):
         broken = bytearray(data[:random.randrange(1, len(data))] if k % 2 else data)
         if not k % 2:
             for _ in range(3):

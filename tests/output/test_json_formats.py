@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -148,6 +149,48 @@ check(not any(f.get("inlined") for x in lines["no_inline"] for f in x["stack"]),
 check(lines["hostile"][0]["comm"] == '\ufffd\ufffd"\\\n' and
       lines["hostile"][0]["tid"] == -1 and lines["hostile"][2]["stack"] == [], "jsonl: names from hostile files survive", lines["hostile"])
 
+
+# ---- jsonl2: what its lines name by number, put in their places, are the lines of jsonl ----
+def expanded(text):
+    tables = {k: [None] for k in ("event", "task", "module", "function", "frame", "stack")}
+    out = []
+    for line in text.splitlines():
+        v = json.loads(line)
+        kind = next(iter(v))
+        if kind in tables:
+            check_number = v.pop(kind) == len(tables[kind])
+            tables[kind].append(v if check_number else None)
+        elif kind == "t_ns":
+            stack = []
+            for at in tables["stack"][v["stack"]]["frames"] if "stack" in v else ():
+                frame = dict(tables["frame"][at])
+                function = dict(tables["function"][frame.pop("function")])
+                stack.append({**frame, **function, **(tables["module"][function.pop("module")] if "module" in function else {})})
+                stack[-1].pop("module", None)
+            event = tables["event"][v["event"]]["name"]
+            out.append({"v": 1, **v, **tables["task"][v["task"]], "event": event, "stack": stack})
+            out[-1].pop("task")
+    return out
+
+
+for v in VARIANTS:
+    want = [{k: x for k, x in line.items() if k != "brstack" and (k, x) != ("stop", "END")} for line in lines[v]]
+    have = expanded(text(f"{v}.jsonl2"))
+    check(have == want, f"jsonl2 {v}: the samples of jsonl", next((a, b) for a, b in zip(have + [0], want + [0]) if a != b) if have != want else "")
+
+# The query of doc/formats.md, in SQLite: what functions cost themselves.
+query = open(os.path.join(os.environ["TOP"], "doc/formats.md")).read().split(".import out.jsonl2 l\n")[1]
+db = sqlite3.connect(":memory:")
+db.execute("CREATE TABLE l (v TEXT)")
+db.executemany("INSERT INTO l VALUES (?)", [(line,) for line in text("order0.jsonl2").splitlines()])
+own = collections.Counter()
+for line in lines["order0"]:
+    own[line["stack"][0].get("sym")] += line["period"]
+if sqlite3.sqlite_version_info < (3, 38):
+    tap.skip("the SQL of doc/formats.md", "SQLite is too old")
+else:
+    rows = db.execute(query).fetchall()
+    check(dict(rows) == own and len(rows) > 2, "the SQL of doc/formats.md", (rows, own))
 
 # ---- what few recordings have, beside perf ----
 CORPUS = os.path.join(os.environ["TOP"], "../shared/corpus")
