@@ -212,8 +212,15 @@ static const struct option_choice diff_widths[] = {
 static const struct option_choice caller_forms[] = {
 	{"main", TOP_CALLERS_MAIN}, {"tree", TOP_CALLERS_TREE}, {NULL, 0}};
 
+static const struct option_choice perf_versions[] = {
+	{"6.12", 0}, {"6.1", 1}, {"7.2", 0}, {NULL, 0}};
+
 static const struct option_choice stats_forms[] = {
 	{"text", STATS_TEXT}, {"json", STATS_JSON}, {NULL, 0}};
+
+/* What perf script prints beside samples. */
+#define NO_RECORDS \
+	"only samples are shown; perf script prints other records, --stats counts what was lost"
 
 static const struct option_row options[] = {
 	HEADING("output"),
@@ -253,11 +260,22 @@ static const struct option_row options[] = {
 	{0, "collapse-recursion", NULL, NULL, "functions that call themselves are one frame",
 	 SETS_FLAG(output.style.collapse), .part = OUTPUT_COLLAPSE},
 	{'F', "fields", NULL, "LIST",
-	 "of comm,pid,tid,cpu,time,period,event,addr,trace,ip,sym,\nsymoff,dso,srcline; or "
-	 "+FIELD,-FIELD to change the default fields",
+	 "of comm,pid,tid,cpu,time,period,event,addr,trace,ip,sym,\nsymoff,dso,dsoff,srcline,weight,"
+	 "brstack; or +FIELD,-FIELD to change\nthe default fields; hw:, sw:, trace:, raw:, break: "
+	 "first: of such events",
 	 CALLS(set_fields), .part = OUTPUT_FIELDS},
 	{0, "ns", NULL, NULL, "times to the nanosecond", SETS_FLAG(output.nanoseconds),
 	 .part = OUTPUT_NANOSECONDS},
+	{'G', "hide-call-graph", NULL, NULL, "the sample's own function only, on its line",
+	 SETS_FLAG(output.script.no_chain), .part = OUTPUT_SCRIPT},
+	{0, "stop-bt", NULL, "NAMES", "stacks end with the first of these functions",
+	 SETS_TEXT(output.script.stop_at), .part = OUTPUT_SCRIPT},
+	{0, "reltime", NULL, NULL, "times since the first sample",
+	 SETS_FLAG(output.script.relative), .part = OUTPUT_SCRIPT},
+	{0, "deltatime", NULL, NULL, "times since the sample before",
+	 SETS_FLAG(output.script.delta), .part = OUTPUT_SCRIPT},
+	{0, "compat", NULL, "VERSION", "columns as perf VERSION: 6.1, or 6.12 (default)",
+	 SETS_CHOICE(output.script.as_6_1, perf_versions), .part = OUTPUT_SCRIPT},
 	{'n', "rows", NULL, "N", "at most N rows (default: all; on a terminal as many as fit)",
 	 SETS_NUMBER(output.top.rows, UINT_MAX - 1), .part = OUTPUT_ROWS},
 	{0, "percent-limit", NULL, "P", "only functions with at least P percent",
@@ -274,14 +292,14 @@ static const struct option_row options[] = {
 	 SETS_CHOICE(output.top.callers, caller_forms), .part = OUTPUT_TABLE},
 	{0, "hierarchy", NULL, NULL, "a level for each key of --sort",
 	 SETS_FLAG(output.top.hierarchy), .part = OUTPUT_TABLE},
-	{'S', "symbols", NULL, "NAMES", "only rows of these functions",
-	 SETS_TEXT(output.top.symbols), .part = OUTPUT_TABLE},
+	{'S', "symbols", NULL, "NAMES", "only rows, or samples, of these functions",
+	 SETS_TEXT(output.top.symbols), .part = OUTPUT_SYMBOLS},
 	{'t', "field-separator", NULL, "TEXT", "between columns, which are then not aligned",
 	 SETS_TEXT(output.top.separator), .part = OUTPUT_TABLE},
 	{0, "source-dir", NULL, "DIR", "look for source files here first",
 	 SETS_TEXT(output.source_dir), .part = OUTPUT_SOURCE},
 	{0, "full-source-path", NULL, NULL, "source files with their folders",
-	 SETS_FLAG(output.full_paths), .part = OUTPUT_SOURCE},
+	 SETS_FLAG(output.full_paths), .part = OUTPUT_PATHS},
 	{0, "title", NULL, "TEXT", "instead of the recorded command",
 	 SETS_TEXT(output.picture.title), .part = OUTPUT_TITLE},
 	{0, "subtitle", NULL, "TEXT", "instead of event, samples and machine",
@@ -328,7 +346,7 @@ static const struct option_row options[] = {
 	 "and the source between them",
 	 SETS_TEXT(annotate)},
 	HEADING("samples"),
-	{0, "comm", "comms", "NAMES", "only of these commands: bash,python3",
+	{'c', "comm", "comms", "NAMES", "only of these commands: bash,python3",
 	 SETS_BY(load.filter.comms, struct name_list, args_names)},
 	{0, "cgroup", NULL, "NAME[,NAME..]",
 	 "only these cgroups: a path with all below, a service, a container's id",
@@ -438,8 +456,21 @@ static const struct option_row options[] = {
 	{'v', "verbose", NULL, NULL, "say what of the sandbox this kernel does not have",
 	 SETS_FLAG(verbose)},
 	{'q', "quiet", NULL, NULL, "no notes on stderr", SETS_FLAG(quiet)},
-	{0, "stdio", NULL, NULL, NULL, /* a habit of perf's users */
-	 REFUSED("-f top is a table, -f folded all stacks")},
+	/* habits of perf's users */
+	{0, "stdio", NULL, NULL, NULL, REFUSED("-f top is a table, -f folded all stacks")},
+	{'L', "Latency", NULL, NULL, NULL,
+	 REFUSED("-f script -F comm,pid,tid,cpu,time,event has these columns")},
+	{'D', "dump-raw-trace", NULL, NULL, NULL,
+	 REFUSED("records are not shown; perf script -D does")},
+	{0, "per-event-dump", NULL, NULL, NULL,
+	 REFUSED("-f script --event NAME -o NAME.dump for each event")},
+	{0, "show-mmap-events", NULL, NULL, NULL, REFUSED(NO_RECORDS)},
+	{0, "show-task-events", NULL, NULL, NULL, REFUSED(NO_RECORDS)},
+	{0, "show-switch-events", NULL, NULL, NULL, REFUSED(NO_RECORDS)},
+	{0, "show-lost-events", NULL, NULL, NULL, REFUSED(NO_RECORDS)},
+	{0, "show-namespace-events", NULL, NULL, NULL, REFUSED(NO_RECORDS)},
+	{0, "show-cgroup-events", NULL, NULL, NULL, REFUSED(NO_RECORDS)},
+	{0, "show-bpf-events", NULL, NULL, NULL, REFUSED(NO_RECORDS)},
 	{0, "formats", NULL, NULL, "list the formats for -f and suffixes for -o",
 	 SETS_FLAG_AND_STOPS(show_formats)},
 	{0, "inputs", NULL, NULL, "list the kinds of inputs", SETS_FLAG_AND_STOPS(show_inputs)},
@@ -696,8 +727,8 @@ static bool wants_browser(const struct resolve *r)
 	for (i = 0; i < r->inputs.n; i++)
 		if (!strcmp(r->inputs.v[i], "-"))
 			return false;
-	return !r->format && !r->bundle && !r->output_path && !r->explain && !r->annotate && !r->header_only &&
-	       !r->requires && r->stats == STATS_NONE && !r->load.verify_every &&
+	return !r->format && !r->bundle && !r->output_path && !r->explain && !r->annotate &&
+	       !r->header_only && !r->requires && r->stats == STATS_NONE && !r->load.verify_every &&
 	       isatty(STDOUT_FILENO) && isatty(STDIN_FILENO) && term && *term &&
 	       strcmp(term, "dumb");
 }
@@ -722,8 +753,9 @@ static int finish_options(struct resolve *r, struct err *err)
 	if (r->bundle)
 		r->format = output_formats[0];
 	if (r->annotate && (r->format || r->explain || r->bundle))
-		return err_set(err, ERR_USAGE, NULL,
-			       "--annotate is an output of its own: without -f, --explain, --bundle");
+		return err_set(
+			err, ERR_USAGE, NULL,
+			"--annotate is an output of its own: without -f, --explain, --bundle");
 	if (r->annotate) /* whose options it has */
 		r->format = output_format_find("lines");
 	if (r->output_path && !r->bundle && !r->annotate)
@@ -762,6 +794,8 @@ static int finish_options(struct resolve *r, struct err *err)
 	r->output.event = r->load.filter.event;
 	if (r->output.event && !strcmp(r->output.event, "all"))
 		r->load.filter.event = NULL;
+	if ((r->output.fields.only | r->output.fields.add) & SCRIPT_DETAILS)
+		r->load.keep |= PROFILE_KEEP_DETAILS;
 	r->output.style.no_inline = r->load.symbolizer.no_inline;
 	if ((r->output.fields.only | r->output.fields.add) & SCRIPT_SRCLINE)
 		r->load.symbolizer.no_inline = false; /* lines are in DWARF */

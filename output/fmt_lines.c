@@ -338,6 +338,6 @@ const struct output_format format_lines = {
 	.name = "lines",
 	.help = "table of source lines, with and without callees, with their text",
 	.suffixes = ".lines",
-	.honours = OUTPUT_ROWS | OUTPUT_SOURCE,
+	.honours = OUTPUT_ROWS | OUTPUT_SOURCE | OUTPUT_PATHS,
 	.write = write_lines,
 };

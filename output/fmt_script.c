@@ -25,6 +25,9 @@ struct script {
 	VEC(unsigned) fields;	  /* by event: bits of enum script_field */
 	unsigned line;		  /* those of the lines of stacks */
 	unsigned event_width;
+	bool has_time;
+	uint64_t first_ns, last_ns; /* times of the first and last sample that was written */
+	VEC(bool) stops;	    /* by location: --stop-bt names it; empty: none is */
 	struct text lines, out;
 };
 
@@ -60,13 +63,24 @@ static void add_srcline(struct script *s, struct text *to, const struct profile_
 
 	if (!(s->line & SCRIPT_SRCLINE) || !f || !f->file)
 		return;
-	file = base_name(strtab_get(&s->p->strings, f->file));
+	file = strtab_get(&s->p->strings, f->file);
+	file = s->opt->full_paths ? file : base_name(file);
 	text_str(to, "\n  ");
 	text_clean(to, file, strlen(file));
 	if (!line->line)
 		return;
 	text_char(to, ':');
 	text_dec(to, line->line, 0);
+}
+
+/* The address in the column of stacks: perf 6.1 has the offset in the file there. */
+static uint64_t address_of(const struct script *s, const struct profile_location *l, bool raw)
+{
+	const enum dso_kind kind = s->p->mappings.v[l->mapping].kind;
+
+	if (s->opt->script.as_6_1 && (kind == DSO_FILE || kind == DSO_VDSO))
+		return l->off + (l->is_return_address && raw);
+	return l->ip - (l->is_return_address && !raw);
 }
 
 /* Appends a line without its newline, for the function that contains the address or an inlined one.
@@ -76,7 +90,7 @@ static void add_line(struct script *s, const struct profile_location *l, uint32_
 	const bool raw = is_shown_raw(l);
 
 	text_char(&s->lines, '\t');
-	text_hex(&s->lines, l->ip - (l->is_return_address && !raw), 16);
+	text_hex(&s->lines, address_of(s, l, raw), 16);
 	if (s->line & SCRIPT_SYM)
 		add_symbol(s, l, name, raw);
 }
@@ -106,6 +120,10 @@ static void add_block(struct script *s, const struct profile_location *l)
 	if (s->line & SCRIPT_DSO) {
 		text_str(&s->lines, " (");
 		text_string(&s->lines, p, p->mappings.v[l->mapping].name);
+		if (s->line & SCRIPT_DSOFF && mapping_has_offsets(p->mappings.v[l->mapping].kind)) {
+			text_str(&s->lines, "+0x");
+			text_hex(&s->lines, l->off + (l->is_return_address && is_shown_raw(l)), 0);
+		}
 		text_char(&s->lines, ')');
 	}
 	b.end = s->lines.n;
@@ -150,11 +168,28 @@ static const struct {
 	const char *name;
 	unsigned bit;
 } field_names[] = {
-	{"comm", SCRIPT_COMM},	 {"pid", SCRIPT_PID},	      {"tid", SCRIPT_TID},
-	{"cpu", SCRIPT_CPU},	 {"time", SCRIPT_TIME},	      {"period", SCRIPT_PERIOD},
-	{"event", SCRIPT_EVENT}, {"addr", SCRIPT_ADDR},	      {"trace", SCRIPT_TRACE},
-	{"ip", SCRIPT_IP},	 {"sym", SCRIPT_SYM},	      {"symoff", SCRIPT_SYMOFF},
-	{"dso", SCRIPT_DSO},	 {"srcline", SCRIPT_SRCLINE},
+	{"comm", SCRIPT_COMM},	   {"pid", SCRIPT_PID},		{"tid", SCRIPT_TID},
+	{"cpu", SCRIPT_CPU},	   {"time", SCRIPT_TIME},	{"period", SCRIPT_PERIOD},
+	{"event", SCRIPT_EVENT},   {"addr", SCRIPT_ADDR},	{"trace", SCRIPT_TRACE},
+	{"ip", SCRIPT_IP},	   {"sym", SCRIPT_SYM},		{"symoff", SCRIPT_SYMOFF},
+	{"dso", SCRIPT_DSO},	   {"srcline", SCRIPT_SRCLINE}, {"dsoff", SCRIPT_DSOFF},
+	{"weight", SCRIPT_WEIGHT}, {"brstack", SCRIPT_BRSTACK},
+};
+
+/* Fields of perf that are refused, with the reason. */
+static const struct {
+	const char *names, *why;
+} refused_fields[] = {
+	{"iregs uregs", "registers are used to unwind, and not kept"},
+	{"brstacksym brstackoff brstackinsn brstackinsnlen brstackdisasm",
+	 "branches are shown as addresses, by brstack"},
+	{"insn insnlen disasm ipc srccode", "instructions are shown by --annotate FUNCTION"},
+	{"flags synth callindent cycles", "only Intel PT and its like have it, which is not read"},
+	{"phys_addr data_page_size code_page_size ins_lat retire_lat local_weight",
+	 "it is not kept"},
+	{"data_src", "-f jsonl has its number"},
+	{"cgroup", "--by cgroup shows it in folded and flamegraph, -f otlp as an attribute"},
+	{"misc tod bpf-output metric machine_pid vcpu brcntr", "it is not kept"},
 };
 
 enum { FIELD_NAMES = sizeof field_names / sizeof *field_names };
@@ -167,9 +202,23 @@ static unsigned field_bit(const char *name, size_t n)
 	return 0;
 }
 
+/* Is it one of these words? */
+static bool has_word(const char *words, const char *name, size_t n)
+{
+	for (const char *at = words; *at; at += strcspn(at, " "), at += *at == ' ')
+		if (strcspn(at, " ") == n && !strncmp(at, name, n))
+			return true;
+	return false;
+}
+
 static int unknown_field(const char *name, size_t n, struct err *err)
 {
-	char names[160] = "";
+	char names[200] = "";
+
+	for (size_t i = 0; i < sizeof refused_fields / sizeof *refused_fields; i++)
+		if (has_word(refused_fields[i].names, name, n))
+			return err_set(err, ERR_USAGE, NULL, "-F: '%.*s': %s", (int)n, name,
+				       refused_fields[i].why);
 
 	for (size_t i = 0; i < FIELD_NAMES; i++)
 		snprintf(names + strlen(names), sizeof names - strlen(names), " %s",
@@ -179,11 +228,36 @@ static int unknown_field(const char *name, size_t n, struct err *err)
 		       names);
 }
 
-int script_fields_parse(struct script_fields *f, const char *list, struct err *err)
+/* "sw:ip,sym": of events of this type. Returns what follows. */
+static const char *take_type(struct script_fields *f, const char *list, struct err *err)
+{
+	static const struct {
+		const char *name;
+		uint32_t type;
+	} types[] = {{"hw", PERF_TYPE_HARDWARE},
+		     {"sw", PERF_TYPE_SOFTWARE},
+		     {"trace", PERF_TYPE_TRACEPOINT},
+		     {"raw", PERF_TYPE_RAW},
+		     {"break", PERF_TYPE_BREAKPOINT}};
+	const size_t n = strcspn(list, ":");
+
+	if (!list[n])
+		return list;
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+		if (strlen(types[i].name) == n && !strncmp(types[i].name, list, n)) {
+			f->has_type = true;
+			f->type = types[i].type;
+			return list + n + 1;
+		}
+	err_set(err, ERR_USAGE, NULL, "-F: '%.*s:' is none of hw: sw: trace: raw: break:", (int)n,
+		list);
+	return NULL;
+}
+
+static int take_fields(struct script_fields *f, const char *list, struct err *err)
 {
 	const bool changes = *list == '+' || *list == '-';
 
-	*f = (struct script_fields){.given = true};
 	for (const char *at = list;; at++) {
 		const char sign = *at == '+' || *at == '-' ? *at++ : 0;
 		const size_t n = strcspn(at, ",");
@@ -197,12 +271,27 @@ int script_fields_parse(struct script_fields *f, const char *list, struct err *e
 		*(sign == '-' ? &f->remove : sign ? &f->add : &f->only) |= bit;
 		at += n;
 		if (!*at)
-			break;
+			return 0;
 	}
+}
+
+int script_fields_parse(struct script_fields *f, const char *list, struct err *err)
+{
+	*f = (struct script_fields){.given = true};
+	list = take_type(f, list, err);
+	if (!list)
+		return -ERR_USAGE;
+	if (f->has_type && !*list)
+		f->only = SCRIPT_NOTHING;
+	else if (take_fields(f, list, err))
+		return -ERR_USAGE;
+	/* dsoff is of dso, as perf has it. */
+	f->only |= f->only & SCRIPT_DSOFF ? SCRIPT_DSO : 0;
+	f->add |= f->add & SCRIPT_DSOFF ? SCRIPT_DSO : 0;
 	if ((f->only & (SCRIPT_SYM | SCRIPT_SYMOFF | SCRIPT_DSO | SCRIPT_SRCLINE)) &&
 	    !(f->only & SCRIPT_IP))
 		return err_set(err, ERR_USAGE, NULL,
-			       "-F: sym, symoff, dso and srcline are of ip: add that");
+			       "-F: sym, symoff, dso, dsoff and srcline are of ip: add that");
 	return 0;
 }
 
@@ -229,9 +318,14 @@ static int check_fields(const struct script *s, const struct event_set *events, 
 		uint64_t sample;
 		const char *name;
 	} needs[] = {
-		{SCRIPT_PID, PERF_SAMPLE_TID, "pid"},	 {SCRIPT_TID, PERF_SAMPLE_TID, "tid"},
-		{SCRIPT_CPU, PERF_SAMPLE_CPU, "cpu"},	 {SCRIPT_TIME, PERF_SAMPLE_TIME, "time"},
-		{SCRIPT_ADDR, PERF_SAMPLE_ADDR, "addr"}, {SCRIPT_IP, PERF_SAMPLE_IP, "ip"},
+		{SCRIPT_PID, PERF_SAMPLE_TID, "pid"},
+		{SCRIPT_TID, PERF_SAMPLE_TID, "tid"},
+		{SCRIPT_CPU, PERF_SAMPLE_CPU, "cpu"},
+		{SCRIPT_TIME, PERF_SAMPLE_TIME, "time"},
+		{SCRIPT_ADDR, PERF_SAMPLE_ADDR, "addr"},
+		{SCRIPT_IP, PERF_SAMPLE_IP, "ip"},
+		{SCRIPT_WEIGHT, PERF_SAMPLE_WEIGHT_TYPE, "weight"},
+		{SCRIPT_BRSTACK, PERF_SAMPLE_BRANCH_STACK, "brstack"},
 	};
 	const unsigned asked = s->opt->fields.only | s->opt->fields.add;
 	const struct profile *p = s->p;
@@ -239,6 +333,8 @@ static int check_fields(const struct script *s, const struct event_set *events, 
 	for (size_t i = 0; i < events->n; i++) {
 		const struct profile_event *e = &p->events.v[events->ids[i]];
 
+		if (s->opt->fields.has_type && s->opt->fields.type != e->attr.type)
+			continue;
 		for (size_t k = 0; e->attr.sample_type && k < sizeof needs / sizeof *needs; k++)
 			if (asked & needs[k].field && !(e->attr.sample_type & needs[k].sample))
 				return err_set(err, ERR_USAGE, NULL, "-F: samples of %s have no %s",
@@ -255,7 +351,9 @@ static int add_events(struct script *s)
 
 	for (i = 0; i < p->events.n; i++) {
 		const struct profile_event *e = &p->events.v[i];
-		const unsigned f = chosen->only
+		const bool is_chosen = !chosen->has_type || e->attr.type == chosen->type;
+		const unsigned f = !is_chosen ? default_fields(p, e)
+				   : chosen->only
 					   ? chosen->only
 					   : (default_fields(p, e) | chosen->add) & ~chosen->remove;
 
@@ -271,41 +369,64 @@ static int add_events(struct script *s)
 
 /* ---- samples -------------------------------------------------------------------------------- */
 
-static void add_task(struct text *t, const struct profile_log_entry *e, unsigned f)
+static void add_task(struct script *s, const struct profile_log_entry *e, unsigned f)
 {
+	const unsigned width = s->opt->script.as_6_1 ? 5 : 7;
+	struct text *t = &s->out;
+
 	if (f & SCRIPT_PID) {
-		text_int(t, e->pid == PROFILE_NO_PID ? -1 : (int32_t)e->pid, 7);
+		text_int(t, e->pid == PROFILE_NO_PID ? -1 : (int32_t)e->pid, width);
 		text_char(t, f & SCRIPT_TID ? '/' : ' ');
 	}
 	if (f & SCRIPT_PID && f & SCRIPT_TID) {
 		const size_t start = t->n;
 
 		text_int(t, (int32_t)e->tid, 0);
-		text_pad(t, t->n - start, 7);
+		text_pad(t, t->n - start, width);
 		text_char(t, ' ');
 	} else if (f & SCRIPT_TID) {
-		text_int(t, (int32_t)e->tid, 7);
+		text_int(t, (int32_t)e->tid, width);
 		text_char(t, ' ');
 	}
 }
 
+/* perf counts from the first sample that it prints, or from the one before. */
+static uint64_t shown_time(struct script *s, const struct profile_log_entry *e)
+{
+	const struct script_options *o = &s->opt->script;
+	uint64_t t = e->time_ns;
+
+	if (!s->has_time) {
+		s->first_ns = s->last_ns = e->time_ns;
+		s->has_time = true;
+	}
+	if (o->relative)
+		t = e->time_ns - s->first_ns;
+	else if (o->delta)
+		t = e->time_ns - s->last_ns;
+	s->last_ns = e->time_ns;
+	return t;
+}
+
 static void add_time(struct script *s, const struct profile_log_entry *e)
 {
+	const uint64_t time = shown_time(s, e);
 	struct text *t = &s->out;
 
-	text_dec(t, e->time_ns / 1000000000, 5);
+	text_dec(t, time / 1000000000, 5);
 	text_char(t, '.');
 	if (s->opt->nanoseconds)
-		text_digits(t, e->time_ns % 1000000000, 9);
+		text_digits(t, time % 1000000000, 9);
 	else
-		text_digits(t, e->time_ns / 1000 % 1000000, 6);
+		text_digits(t, time / 1000 % 1000000, 6);
 	text_str(t, ": ");
 }
 
 /* Is a stack shown below the line? */
 static bool has_block(const struct script *s, const struct profile_log_entry *e)
 {
-	return e->has_stack && (s->fields.v[e->event] & SCRIPT_IP || !s->opt->fields.given);
+	return e->has_stack && !s->opt->script.no_chain &&
+	       (s->fields.v[e->event] & SCRIPT_IP || !s->opt->fields.given);
 }
 
 static void add_header(struct script *s, const struct profile_log_entry *e)
@@ -321,7 +442,7 @@ static void add_header(struct script *s, const struct profile_log_entry *e)
 		text_string(t, s->p, e->comm);
 		text_char(t, ' ');
 	}
-	add_task(t, e, f);
+	add_task(s, e, f);
 	if (f & SCRIPT_CPU) {
 		text_char(t, '[');
 		text_digits(t, e->cpu, 3);
@@ -342,6 +463,58 @@ static void add_header(struct script *s, const struct profile_log_entry *e)
 		text_string(t, s->p, e->trace);
 	if (f & SCRIPT_ADDR)
 		text_hex(t, e->addr, 16);
+	if (f & SCRIPT_WEIGHT)
+		text_dec(t, profile_detail(s->p, e).weight, 16);
+}
+
+/* Bits of perf_branch.flags (struct perf_branch_entry of uapi/linux/perf_event.h). */
+enum {
+	BRANCH_MISPRED = 1,
+	BRANCH_PREDICTED = 2,
+	BRANCH_IN_TX = 4,
+	BRANCH_ABORT = 8,
+	BRANCH_CYCLES_SHIFT = 4,
+	BRANCH_TYPE_SHIFT = 20,
+	BRANCH_SPEC_SHIFT = 24
+};
+
+static void add_branch(struct script *s, const struct perf_branch *b)
+{
+	static const char *const types[] = {"",		"COND", "UNCOND",  "IND",    "CALL",
+					    "IND_CALL", "RET",	"SYSCALL", "SYSRET", "COND_CALL",
+					    "COND_RET", "ERET", "IRQ",	   "SERROR", "NO_TX"};
+	static const char *const specs[] = {"-", "SPEC_WRONG_PATH", "NON_SPEC_CORRECT_PATH",
+					    "SPEC_CORRECT_PATH"};
+	const unsigned type = b->flags >> BRANCH_TYPE_SHIFT & 15;
+	struct text *t = &s->out;
+
+	text_str(t, " 0x");
+	text_hex(t, b->from, 0);
+	text_str(t, "/0x");
+	text_hex(t, b->to, 0);
+	text_char(t, '/');
+	text_char(t, b->flags & BRANCH_MISPRED ? 'M' : b->flags & BRANCH_PREDICTED ? 'P' : '-');
+	text_str(t, b->flags & BRANCH_IN_TX ? "/X" : "/-");
+	text_str(t, b->flags & BRANCH_ABORT ? "/A/" : "/-/");
+	text_dec(t, b->flags >> BRANCH_CYCLES_SHIFT & 0xffff, 0);
+	text_char(t, '/');
+	text_str(t, type < sizeof types / sizeof *types ? types[type] : "");
+	if (!s->opt->script.as_6_1) {
+		text_char(t, '/');
+		text_str(t, specs[b->flags >> BRANCH_SPEC_SHIFT & 3]);
+	}
+	text_char(t, ' ');
+}
+
+static void add_branches(struct script *s, const struct profile_log_entry *e)
+{
+	const struct profile_detail d = profile_detail(s->p, e);
+	struct perf_branch b;
+
+	for (size_t i = 0; i < d.n_branches; i++) {
+		memcpy(&b, d.branches + i * sizeof b, sizeof b);
+		add_branch(s, &b);
+	}
 }
 
 /* The parameters of a function below its line, in the form of a comment. */
@@ -398,8 +571,9 @@ static void add_stack(struct script *s, const struct profile_log_entry *e)
 			add_with_params(s, e, frame++, b);
 		else
 			text_add(&s->out, s->lines.s + b->start, b[1].start - b->start);
+		if (s->stops.n && s->stops.v[location])
+			break;
 	}
-	text_char(&s->out, '\n');
 }
 
 /* Without a call chain the sample's address is on the same line, after the event. */
@@ -412,13 +586,63 @@ static void add_leaf(struct script *s, const struct profile_log_entry *e)
 		const uint32_t location = p->nodes.v[e->node].location;
 		const struct block *b = &s->blocks.v[location];
 
-		text_add(&s->out, s->lines.s + b->base + 1, b->end - b->base - 1);
+		/* Here perf 6.1, too, has the address. */
+		text_hex(&s->out,
+			 p->locations.v[location].ip -
+				 (p->locations.v[location].is_return_address &&
+				  !is_shown_raw(&p->locations.v[location])),
+			 16);
+		text_add(&s->out, s->lines.s + b->base + 17, b->end - b->base - 17);
 		add_srcline(s, &s->out, here(p, &p->locations.v[location]));
-		text_char(&s->out, '\n');
 		return;
 	}
 	text_hex(&s->out, e->ip, 16);
-	text_str(&s->out, " [unknown] ([unknown])\n");
+	text_str(&s->out, " [unknown] ([unknown])");
+}
+
+static bool is_listed(const char *list, const char *name)
+{
+	const size_t n = strlen(name);
+
+	for (const char *at = list; at; at = strchr(at, ','), at += at != NULL)
+		if (strcspn(at, ",") == n && !strncmp(at, name, n))
+			return true;
+	return false;
+}
+
+static const char *symbol_of(const struct script *s, uint32_t location)
+{
+	return strtab_get(&s->p->strings, profile_symbol(s->p, &s->p->locations.v[location]));
+}
+
+static int find_stops(struct script *s)
+{
+	for (uint32_t i = 0; s->opt->script.stop_at && i < s->p->locations.n; i++)
+		if (vec_push(&s->stops, is_listed(s->opt->script.stop_at, symbol_of(s, i))))
+			return -1;
+	return 0;
+}
+
+/* -S: as perf's, of the function that the sample itself is in. */
+static bool is_wanted(const struct script *s, const struct profile_log_entry *e)
+{
+	const char *list = s->opt->top.symbols;
+
+	return !list || (e->node && is_listed(list, symbol_of(s, s->p->nodes.v[e->node].location)));
+}
+
+static void add_sample(struct script *s, const struct profile_log_entry *e)
+{
+	const bool block = has_block(s, e);
+
+	add_header(s, e);
+	if (block)
+		add_stack(s, e);
+	else if (s->fields.v[e->event] & SCRIPT_IP)
+		add_leaf(s, e);
+	if (s->fields.v[e->event] & SCRIPT_BRSTACK)
+		add_branches(s, e);
+	text_char(&s->out, '\n');
 }
 
 static void write_samples(struct script *s, const bool *shown, FILE *out)
@@ -429,15 +653,9 @@ static void write_samples(struct script *s, const bool *shown, FILE *out)
 	for (i = 0; i < p->log.n; i++) {
 		const struct profile_log_entry *e = &p->log.v[i];
 
-		if (!shown[e->event])
+		if (!shown[e->event] || !is_wanted(s, e) || s->fields.v[e->event] & SCRIPT_NOTHING)
 			continue;
-		add_header(s, e);
-		if (has_block(s, e))
-			add_stack(s, e);
-		else if (s->fields.v[e->event] & SCRIPT_IP)
-			add_leaf(s, e);
-		else
-			text_char(&s->out, '\n');
+		add_sample(s, e);
 		if (s->out.n > FLUSH_BYTES)
 			text_flush(&s->out, out);
 	}
@@ -450,7 +668,7 @@ static int write_script(const struct profile *p, const struct output_options *op
 	struct script s = {.p = p, .opt = opt};
 	int rc = check_fields(&s, events, err);
 
-	if (!rc && (add_events(&s) || add_blocks(&s)))
+	if (!rc && (add_events(&s) || add_blocks(&s) || find_stops(&s)))
 		rc = err_nomem(err);
 	if (!rc) {
 		write_samples(&s, events->has, out);
@@ -458,6 +676,7 @@ static int write_script(const struct profile *p, const struct output_options *op
 	}
 	vec_done(&s.blocks);
 	vec_done(&s.fields);
+	vec_done(&s.stops);
 	text_done(&s.lines);
 	text_done(&s.out);
 	return rc;
@@ -470,6 +689,7 @@ const struct output_format format_script = {
 	.needs_samples = true,
 	.keep = PROFILE_KEEP_IPS | PROFILE_KEEP_LOG | PROFILE_KEEP_TRACE,
 	.names_events = true,
-	.honours = OUTPUT_FIELDS | OUTPUT_NANOSECONDS | OUTPUT_ARGS,
+	.honours = OUTPUT_FIELDS | OUTPUT_NANOSECONDS | OUTPUT_ARGS | OUTPUT_SCRIPT |
+		   OUTPUT_SYMBOLS | OUTPUT_PATHS,
 	.write = write_script,
 };

@@ -308,6 +308,6 @@ const struct output_format format_top = {
 	.name = "top",
 	.help = "table of functions, with and without callees, as perf report",
 	.suffixes = ".top",
-	.honours = OUTPUT_TABLE | OUTPUT_ROWS | OUTPUT_SIDES | OUTPUT_STITCHED_MARKS,
+	.honours = OUTPUT_TABLE | OUTPUT_SYMBOLS | OUTPUT_ROWS | OUTPUT_SIDES | OUTPUT_STITCHED_MARKS,
 	.write = write_top,
 };

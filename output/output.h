@@ -123,10 +123,26 @@ enum script_field {
 	SCRIPT_SYMOFF = 1 << 11,
 	SCRIPT_DSO = 1 << 12,
 	SCRIPT_SRCLINE = 1 << 13,
+	SCRIPT_DSOFF = 1 << 14,
+	SCRIPT_WEIGHT = 1 << 15,
+	SCRIPT_BRSTACK = 1 << 16,
+	SCRIPT_NOTHING = 1 << 17, /* "trace:": no field */
+};
+/* Those that need PROFILE_KEEP_DETAILS. */
+#define SCRIPT_DETAILS (SCRIPT_WEIGHT | SCRIPT_BRSTACK)
+
+/* How script looks, beside its fields; as perf script's options of these names. */
+struct script_options {
+	bool no_chain;		/* --hide-call-graph */
+	bool relative, delta;	/* times since the first sample, or since the one before */
+	const char *stop_at;	/* --stop-bt: names with commas between them; NULL: none */
+	unsigned as_6_1;	/* not 0: the columns of perf 6.1 instead of 6.12 and later */
 };
 
 struct script_fields {
 	bool given;
+	bool has_type; /* only of events of this type (PERF_TYPE_*) */
+	uint32_t type;
 	unsigned only;	      /* these; 0: what the event has */
 	unsigned add, remove; /* beside that */
 };
@@ -141,6 +157,7 @@ struct output_options {
 	bool count_samples; /* weights are numbers of samples instead of periods */
 	struct stack_style style;
 	bool nanoseconds; /* script: times with 9 digits behind the point */
+	struct script_options script;
 	/* Which events (event_is_listed()); NULL: the main one (event_set_main()), or all if the
 	 * format names_events. */
 	const char *event;
@@ -178,8 +195,11 @@ enum output_part {
 	OUTPUT_PICTURE = 1 << 15, /* the rest of picture */
 	OUTPUT_REVERSE = 1 << 16, /* picture.reverse */
 	OUTPUT_ROWS = 1 << 24,	  /* top.rows, .limit, .no_children */
-	OUTPUT_SOURCE = 1 << 25,  /* source_dir, full_paths */
+	OUTPUT_SOURCE = 1 << 25,  /* source_dir */
 	OUTPUT_BY = 1 << 26,	  /* style.by */
+	OUTPUT_SCRIPT = 1 << 17,  /* script */
+	OUTPUT_SYMBOLS = 1 << 18, /* top.symbols */
+	OUTPUT_PATHS = 1 << 19,	  /* full_paths */
 	OUTPUT_ARGS = 1 << 27,	  /* parameters: profile_values() */
 };
 /* Named stacks have all of these. */
