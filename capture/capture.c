@@ -30,8 +30,11 @@
 #define QUEUE_BYTES    ((size_t)64 << 20)
 #define RESERVE_BYTES \
 	((size_t)4 << 10) /* room for the end of the file, in addition to the feature sections */
-#define ROUND_BYTES    ((size_t)512 << 10) /* a round is closed when it has this many bytes ... */
-#define ROUND_NS       1000000000ull	   /* ... or is this old */
+#define ROUND_BYTES ((size_t)512 << 10) /* a round is closed when it has this many bytes ... */
+#define ROUND_NS    1000000000ull	/* ... or is this old */
+/* The first ones are shorter: a recording that is killed early has something, too. */
+#define FIRST_ROUND_NS 150000000ull
+#define FIRST_ROUNDS   8
 #define POLL_MS	       100
 #define PROGRESS_NS    1000000000ull
 #define POLL_TOUCH_MS  20 /* missing stack pages cut all samples until they are touched */
@@ -241,7 +244,7 @@ static int synthesize(struct recording *r, struct err *err)
 static int poll_timeout_ms(const struct recording *r, uint64_t now)
 {
 	const unsigned wait_ms = r->behind	    ? POLL_BEHIND_MS
-				 : r->drain.touches ? POLL_TOUCH_MS
+				 : r->drain.touches ? POLL_TOUCH_MS * (r->patience + 1)
 						    : POLL_MS;
 	uint64_t due = now + wait_ms * 1000000ull;
 
@@ -302,17 +305,23 @@ static int drain_round(struct recording *r, uint64_t now, struct err *err)
 		return rc;
 	r->behind = !complete;
 	pending = record_writer_round_bytes(r->drain.writer);
-	if (!complete || (pending < ROUND_BYTES && now - r->round_start_ns < ROUND_NS))
+	if (!complete ||
+	    (pending < ROUND_BYTES &&
+	     now - r->round_start_ns < (r->rounds < FIRST_ROUNDS ? FIRST_ROUND_NS : ROUND_NS)))
 		return 0;
+	r->rounds += pending != 0;
 	r->round_start_ns = now;
 	return record_writer_end_round(r->drain.writer) ? err_nomem(err) : 0;
 }
 
 /* With touching, each record of the sideband wakes us, and what comes together with it is read in
- * one round. Where it was not of threads, the next ones are read when poll() times out. */
+ * one round. Where it was not of threads, the next ones are read when poll() times out. While
+ * processes begin, and no threads, that takes longer and longer: each has ended before its stack
+ * was read, and waking up for all of them costs as much as they do. */
 static int wait_and_drain(struct recording *r, struct err *err)
 {
 	uint64_t threads = r->drain.touch.threads, others = r->drain.sideband_records;
+	uint64_t forks = r->drain.forks;
 	bool woken = wait_for_records(r) && r->drain.touches;
 	int rc;
 
@@ -321,6 +330,12 @@ static int wait_and_drain(struct recording *r, struct err *err)
 	rc = drain_round(r, clock_ns(CLOCK_MONOTONIC), err);
 	r->skips_sideband =
 		woken && r->drain.touch.threads == threads && r->drain.sideband_records != others;
+	if (r->drain.touch.threads != threads)
+		r->patience = 0;
+	else if (r->drain.forks != forks && r->patience < POLL_MS / POLL_TOUCH_MS - 1)
+		r->patience++;
+	else if (r->drain.forks == forks && !woken)
+		r->patience = 0;
 	return rc;
 }
 

@@ -33,6 +33,8 @@ struct recording {
 	bool child_ended, behind;
 	/* The next poll() ignores the sideband, because its last records were not about threads. */
 	bool skips_sideband;
+	unsigned rounds;   /* that were written */
+	unsigned patience; /* times that poll() waits longer, because only processes begin */
 	struct flight flight;
 };
 

@@ -10,6 +10,7 @@
 /* The kernel is no process. */
 #define KERNEL_PID ((pid_t)-1)
 
+#define KALLSYMS_BUFFER	  65536
 #define MODULES_BYTES_MAX ((size_t)16 << 20)
 
 /* ---- the kernel -------------------------------------------------------------------------- */
@@ -54,6 +55,8 @@ int synth_kernel(struct synth *s, bool *ret_hidden)
 	snprintf(path, sizeof path, "%s/kallsyms", s->proc);
 	f = fopen(path, "re");
 	if (f) {
+		/* stdio reads by st_blksize otherwise, which is 1024 in /proc. */
+		(void)setvbuf(f, NULL, _IOFBF, KALLSYMS_BUFFER);
 		scan_kallsyms(f, &r);
 		fclose(f);
 	}

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Recordings whose end nobody planned: capture is killed at any moment, what is recorded is killed, and first data come early."""
+import os
+import random
+import signal
+import subprocess
+import time
+
+from lib import CAPTURE, RESOLVE, Tap, build_load, capture, have, need_events, run, start, until, until_recorded
+from perfdata import PerfData
+
+tap = Tap()
+need_events()
+load = build_load()
+SEED = 20261126
+KILLS = 20
+chance = random.Random(SEED)
+MODES = (["-F", "999"], ["-F", "9999", "--no-compress"], ["-F", "999", "--call-graph", "fp"], ["-F", "4999"])
+
+
+def samples(path):
+    return sum(1 for _ in PerfData(path).samples())
+
+
+# ---- killed ----------------------------------------------------------------------------------------
+spin = subprocess.Popen([load, "two", "1000"])
+bad, with_data, not_open = [], 0, 0
+for i in range(KILLS):
+    name = f"k{i}.data"
+    c = start(*MODES[i % len(MODES)], "-p", spin.pid, "-o", name)
+    time.sleep(chance.uniform(0, 0.3))  # any moment is a good one: what is asked for must hold at each
+    if i % 5 == 0:  # and some that are not before the file
+        until(lambda: os.path.exists(name) and os.path.getsize(name) > 20000, "first data")
+    c.kill()
+    c.communicate()
+    if not os.path.exists(name) or os.path.getsize(name) < 104:
+        not_open += 1
+        continue
+    size = PerfData(name).data_size
+    q = run([RESOLVE, "-f", "script", name], check=False)
+    shown = sum(l.startswith("load") for l in q.stdout.splitlines())
+    n = samples(name)
+    with_data += shown > 0
+    complaints = [l for l in q.stderr.splitlines() if "interrupted" not in l and " no samples (" not in l and ("damage" in l or "lost" in l or "skipped" in l)]
+    # It may be killed between a block and the header's size: then more is read than that says.
+    if shown < n or complaints or q.returncode not in ((0, 1) if shown else (2,)) or size > os.path.getsize(name):
+        bad.append((name, shown, n, q.returncode, q.stderr[-300:]))
+spin.kill()
+spin.wait()
+tap.check(not bad and with_data >= KILLS // 5, f"{KILLS} times killed: what was written is read to the last sample "
+          f"({with_data} had some, {not_open} had not begun)", bad)
+
+# ---- what is recorded ends ---------------------------------------------------------------------------
+spin = subprocess.Popen([load, "two", "1000"])
+c = start("-F", "499", "-p", spin.pid, "-o", "target.data")
+until_recorded(c, spin.pid)
+spin.kill()
+spin.wait()
+_, err = c.communicate(timeout=60)
+tap.check(c.returncode == 0 and samples("target.data") > 5, "the process is killed: the recording ends, and has what there was", err)
+spin = subprocess.Popen([load, "spin", "1000"])
+spin.kill()
+until(lambda: open(f"/proc/{spin.pid}/stat").read().split()[2] == "Z", "a zombie")
+p = capture("-p", spin.pid, "-o", "zombie.data", check=False, timeout=60)
+tap.check(len(p.stderr.splitlines()) >= 1, "of a process that has ended and was not waited for: it ends", p.stderr)
+spin.wait()
+p = capture("-F", "499", "-o", "self.data", "--", "sh", "-c", "kill -9 $$", check=False)
+tap.check(p.returncode == 128 + signal.SIGKILL, "a command that kills itself: its status", p.returncode)
+tap.end()
