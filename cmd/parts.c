@@ -1,6 +1,7 @@
 /* parts.c - names and limits of the parts of a recording. */
 #include "cmd/parts.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,8 @@
 #include <unistd.h>
 
 #include "cmd/args.h"
+
+enum { STAMP_DIGITS = 16 };
 
 int parts_parse(void *target, const char *option, char *text, struct err *err)
 {
@@ -56,6 +59,43 @@ static void forget_oldest(struct parts *p)
 	memmove(p->names.v, p->names.v + 1, p->names.n * sizeof *p->names.v);
 }
 
+/* FILE.YYYYMMDDhhmmsscc */
+static bool is_part(const char *name, const char *file)
+{
+	const size_t n = strlen(file);
+
+	return !strncmp(name, file, n) && name[n] == '.' && strlen(name + n + 1) == STAMP_DIGITS &&
+	       strspn(name + n + 1, "0123456789") == STAMP_DIGITS;
+}
+
+static int compare(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* A service that is started again must not keep N files of each run. */
+static void look_for_older(struct parts *p, const char *output)
+{
+	const char *slash = strrchr(output, '/'), *file = slash ? slash + 1 : output;
+	const int len = (int)(file - output);
+	char *folder = NULL, *name;
+	struct dirent *d;
+	DIR *dir;
+
+	p->looked = true;
+	dir = asprintf(&folder, "%.*s", len, output) < 0 ? NULL : opendir(len ? folder : ".");
+	while (dir && (d = readdir(dir)))
+		if (is_part(d->d_name, file) &&
+		    asprintf(&name, "%.*s%s", len, output, d->d_name) >= 0 &&
+		    vec_push(&p->names, name))
+			free(name);
+	if (p->names.n)
+		qsort(p->names.v, p->names.n, sizeof *p->names.v, compare);
+	if (dir)
+		closedir(dir);
+	free(folder);
+}
+
 const char *parts_next(struct parts *p, const char *output)
 {
 	char when[64], *name;
@@ -63,6 +103,8 @@ const char *parts_next(struct parts *p, const char *output)
 	stamp(when, sizeof when);
 	if (asprintf(&name, "%s.%s", output, when) < 0)
 		return NULL;
+	if (p->files_max && !p->looked)
+		look_for_older(p, output);
 	/* With the one that begins now there are no more than files_max. */
 	while (p->files_max && p->names.n >= p->files_max)
 		forget_oldest(p);

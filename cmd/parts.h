@@ -15,7 +15,8 @@ struct parts {
 	bool dated;	    /* --timestamp-filename: one file, whose name has its time */
 	uint64_t bytes;	    /* 0: whatever its size is */
 	double seconds;	    /* 0: whatever its time is */
-	uint64_t files_max; /* 0: all are kept */
+	uint64_t files_max; /* 0: all are kept; counts those that an earlier run has left, too */
+	bool looked;	    /* for these */
 	VEC(char *) names;  /* of those that are kept, the oldest first */
 };
 

@@ -76,6 +76,12 @@ for n in range(3):
 q.send_signal(signal.SIGINT)
 err = q.communicate(timeout=60)[1]
 tap.check(len(glob.glob("signal.data.*")) == 2 and err.count("[ capture:") == 4, "SIGUSR2 begins a new one, and the last two are kept", glob.glob("signal.data.*"), err)
+older = "kept.data.2020010100000000"
+for name in (older, older + "x"):
+    open(name, "w").close()
+r = capture("--switch-output=1h", "--switch-max-files", "1", "--duration", "0.2", "-o", "kept.data", "-p", p.pid)
+tap.check(not os.path.exists(older) and os.path.exists(older + "x") and len(glob.glob("kept.data.*")) == 2, "files of earlier runs count, others do not",
+          glob.glob("kept.data*"), r.stderr)
 r = capture("--timestamp-filename", "-o", "dated.data", "--duration", "0.2", "-p", p.pid)
 tap.check(len(glob.glob("dated.data.20*")) == 1, "--timestamp-filename", glob.glob("dated*"))
 
