@@ -27,6 +27,7 @@ struct held {
 	uint64_t epoch;
 	uint64_t data_off;
 	uint32_t tid;
+	bool user_is_gone; /* struct perf_sample */
 	struct perf_event_header h;
 	uint8_t record[]; /* of h.size bytes */
 };

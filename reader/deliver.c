@@ -26,17 +26,33 @@ static uint64_t user_ip(const struct perf_file *f, const struct perf_sample *s)
 	return cpu && perf_regs_get(&s->user_regs, cpu->perf_ip, &ip) ? ip : 0;
 }
 
-/* Chooses the address space of a sample that was taken during exec. */
+static void drop_user_part(struct perf_sample *s)
+{
+	for (size_t i = 0; i < s->n_ips; i++)
+		if (s->ips[i] == PERF_CHAIN_USER)
+			s->n_ips = i;
+	s->user_is_gone = true;
+	s->user_regs.abi = 0;
+	s->user_stack_bytes = 0;
+}
+
+/* Chooses the address space of a sample that was taken during exec. The program that called it may
+ * be one whose maps were not recorded, as the recorder itself before it became the command: then
+ * its address would be a caller without a name that the new program never had. */
 static void place_in_exec(struct perf_file *f, struct perf_sample *s)
 {
+	const uint64_t ip = user_ip(f, s);
 	const struct address_space *former;
 
-	if (s->cpumode == PERF_CPUMODE_USER) {
+	if (s->cpumode == PERF_CPUMODE_USER || address_space_find(s->space, ip)) {
 		machine_runs(f->machine, s->pid);
 		return;
 	}
-	former = machine_former_space(f->machine, s->pid, user_ip(f, s));
-	s->space = former ? former : s->space;
+	former = machine_former_space(f->machine, s->pid, ip);
+	if (former)
+		s->space = former;
+	else if (ip)
+		drop_user_part(s);
 }
 
 static inline int place_in_cgroup(struct perf_file *f, struct perf_sample *s)
@@ -202,6 +218,8 @@ static int decode_held(struct perf_file *f, struct held *h, struct perf_sample *
 	s->space = h->space;
 	s->kernel = h->kernel;
 	s->comm = h->comm;
+	if (h->user_is_gone)
+		drop_user_part(s);
 	if (h->epoch < b->epoch)
 		b->epoch = h->epoch;
 	b->bytes += h->h.size;
@@ -210,16 +228,23 @@ static int decode_held(struct perf_file *f, struct held *h, struct perf_sample *
 }
 
 /* Delivers a sample that has waited, with the n addresses of its user chain, or without any if
- * these were not recorded. */
+ * these were not recorded. The chain is of what the thread returns to: after an exec the new
+ * program, whose maps are those of now. */
 static int deliver_held(struct perf_file *f, struct held *h, const uint64_t *ips, size_t n)
 {
 	struct batch *b = f->filling;
+	const struct machine_place *now;
 	struct perf_sample *s;
 	struct sample_read read;
 	int rc = decode_held(f, h, &s, &read);
 
 	if (rc <= 0)
 		return rc;
+	now = n ? machine_place(f->machine, s->pid, s->tid) : NULL;
+	if (n && !now)
+		return err_nomem(&f->err);
+	s->space = n ? now->space : s->space;
+	f->chains_missing += !n;
 	if (chain_complete(s, &b->scratch, ips, n))
 		return err_nomem(&f->err);
 	return commit(f, b, s, &read);
@@ -292,6 +317,7 @@ static struct held *held_new(const struct perf_file *f, const struct perf_sample
 		.epoch = f->filling->epoch,
 		.data_off = r.data_off,
 		.tid = s->tid,
+		.user_is_gone = s->user_is_gone,
 		.h = r.h,
 	};
 	memcpy(h->record, r.data, r.h.size);

@@ -48,6 +48,7 @@ enum note {
 	NOTE_DIRECTORY,
 	NOTE_EMPTY_PART,
 	NOTE_TRACING,
+	NOTE_CHAINS,
 	NOTE_SKIPS, /* one per reason: NOTE_SKIPS + enum perf_skip */
 	NOTE_N = NOTE_SKIPS + PERF_SKIP_N,
 };
@@ -96,6 +97,7 @@ struct perf_file {
 	struct batch batches[BATCHES];
 	struct batch *filling; /* during perf_file_read() */
 	struct deferred_samples deferred_samples;
+	uint64_t chains_missing; /* of these, user chains that were not recorded */
 	struct switches switches;
 	struct simpleperf simpleperf;
 	/* The last value of each counter, by id, or by id and tid. With PERF_SAMPLE_READ the period

@@ -113,10 +113,6 @@ static int process_exec(struct machine *m, struct process *p)
 		space_free(&m->versions.pool, old);
 		return -ERR_NOMEM;
 	}
-	if (!address_space_count(old)) {
-		space_free(&m->versions.pool, old);
-		return 0;
-	}
 	p->former = old;
 	return 0;
 }

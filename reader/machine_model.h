@@ -25,7 +25,7 @@ struct process {
 	bool exited;   /* the last thread has exited: the maps stay for late samples */
 	uint64_t exit; /* then: which exit it was */
 	struct address_space *space;
-	/* The maps before exec, until the new program runs; NULL: none. */
+	/* The maps before exec, which may be none, until the new program runs; NULL: it does. */
 	struct address_space *former;
 };
 

@@ -236,6 +236,9 @@ struct perf_sample {
 	bool chain_is_lbr;
 	/* All callers are addresses of calls, not return addresses (simpleperf). */
 	bool chain_is_calls;
+	/* It was taken in exec: chain and registers have no user part, which was of a program whose
+	 * maps were not recorded. */
+	bool user_is_gone;
 	const struct perf_event *event;	   /* never NULL */
 	const struct address_space *space; /* the maps of pid at time_ns; never NULL */
 	/* The maps of the kernel, its modules and BPF programs at time_ns; never NULL. For a sample

@@ -60,6 +60,12 @@ void file_note_totals(struct perf_file *f)
 	}
 	if (simpleperf_unused(&f->simpleperf, names, sizeof names))
 		file_note(f, NOTE_SIMPLEPERF, "records of simpleperf that are not used: %s", names);
+	if (f->chains_missing)
+		file_note(
+			f, NOTE_CHAINS,
+			"%llu samples have kernel frames only: the records that hold the user part "
+			"of their call chains (CALLCHAIN_DEFERRED) never came",
+			(unsigned long long)f->chains_missing);
 	if (f->order.n_late)
 		file_note(f, NOTE_LATE,
 			  "%llu records came later than the recording promised; they are out of "

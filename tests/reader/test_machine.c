@@ -626,9 +626,12 @@ static void test_former_space(void **state)
 	assert_non_null(machine_former_space(m, 5, 0x9000));
 	assert_int_equal(machine_fork(m, 5, 1, 5, 1), 0);
 	assert_false(place(m, 5, 5)->has_former);
-	/* nothing was mapped: nothing to go back to */
+	/* nothing was mapped: what called exec is not known */
 	assert_int_equal(machine_comm(m, 7, 7, "x", true), 0);
-	assert_false(place(m, 5, 5)->has_former);
+	assert_true(place(m, 7, 7)->has_former);
+	assert_null(machine_former_space(m, 7, 0x1000));
+	machine_runs(m, 7);
+	assert_false(place(m, 7, 7)->has_former);
 }
 
 static void test_ksymbol(void **state)

@@ -399,7 +399,7 @@ static void deferred_chain(struct out *o, uint32_t pid, uint64_t time, uint64_t 
 }
 
 /* One record completes two samples of its thread; another cookie and the end of the data give back
- * what there is. The space is the one of the sample's time. */
+ * what there is. */
 static void deferred_chains(void **state)
 {
 	static const struct {
@@ -437,6 +437,12 @@ static void deferred_chains(void **state)
 	perf_batch_release(f, b);
 	expect_end(f);
 	assert_int_equal(perf_file_stats(f)->samples, 4);
+	/* Of threads 2 and 3. */
+	assert_int_equal(perf_file_note_count(f), 1);
+	assert_string_equal(
+		perf_file_note(f, 0),
+		"2 samples have kernel frames only: the records that hold the user part "
+		"of their call chains (CALLCHAIN_DEFERRED) never came");
 	perf_file_close(f);
 }
 
