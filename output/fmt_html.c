@@ -168,8 +168,8 @@ const struct output_format format_html = {
 	.name = "html",
 	.help = "one page to explore: flame graph, search, callers, times, tasks",
 	.suffixes = ".html .htm",
-	.keep = PROFILE_KEEP_LOG | PROFILE_KEEP_PIDS | PROFILE_KEEP_TIDS,
+	.keep = PROFILE_KEEP_LOG | PROFILE_KEEP_PIDS | PROFILE_KEEP_TIDS | PROFILE_KEEP_LABELS,
 	.names_events = true,
-	.honours = OUTPUT_SIDES | OUTPUT_TITLE,
+	.honours = OUTPUT_SIDES | OUTPUT_TITLE | OUTPUT_BY,
 	.write = write_html,
 };

@@ -24,6 +24,7 @@ struct page_frame {
 
 struct page_task {
 	uint32_t comm, pid, tid;
+	uint32_t label; /* string id in names, with page.by */
 };
 
 /* All samples of one task and event in one node. */
@@ -36,6 +37,7 @@ struct page {
 	const struct profile *p;
 	const struct output_options *opt;
 	const struct event_set *events;
+	const char *by; /* a label of the samples that is a level, too; NULL */
 	struct strtab names;
 	VEC(struct page_frame) frames;
 	struct hash_table modules, places, frame_of; /* pairs of pairs */
@@ -46,7 +48,8 @@ struct page {
 	uint32_t *preorder; /* by node of the tree */
 	uint32_t *event_rank;
 	VEC(struct page_task) tasks;
-	struct hash_table ids, comms, task_of; /* (pid, tid), (comm, that), .. */
+	struct hash_table ids, comms, task_of; /* (pid, tid), (comm, label), of both */
+	uint32_t last_labels, last_label;      /* set of labels -> name */
 	uint32_t *task_rank;
 	VEC(struct page_sample) samples;
 	struct hash_table kind_of, sample_of; /* (event, task), (node, that) */
@@ -368,8 +371,10 @@ static void write_events(struct page *g)
 static uint32_t sample_id(struct page *g, uint32_t node, uint32_t event, struct page_task t)
 {
 	uint32_t id = pair_intern(&g->ids, t.pid, t.tid), task, kind;
+	uint32_t comm = pair_intern(&g->comms, t.comm, t.label);
 
-	task = id == HASH_NONE ? id : pair_intern(&g->task_of, t.comm, id);
+	task = id == HASH_NONE || comm == HASH_NONE ? HASH_NONE
+						    : pair_intern(&g->task_of, comm, id);
 	if (task == HASH_NONE || (task == g->tasks.n && vec_push(&g->tasks, t)))
 		return HASH_NONE;
 	kind = pair_intern(&g->kind_of, event, task);
@@ -379,6 +384,22 @@ static uint32_t sample_id(struct page *g, uint32_t node, uint32_t event, struct 
 		     ((struct page_sample){.node = node, .event = event, .task = task})))
 		return HASH_NONE;
 	return id;
+}
+
+/* What groups the samples of these labels; 0: nothing does. */
+static uint32_t label_of(struct page *g, uint32_t labels)
+{
+	const struct profile_sample s = {.labels = labels};
+
+	if (!g->by)
+		return 0;
+	if (g->last_label == STRTAB_FAILED || labels != g->last_labels) {
+		profile_label_show(&g->text, g->p, &s, g->by);
+		g->last_label = take_name(g);
+		g->last_labels = labels;
+	}
+	g->columns.failed |= g->last_label == STRTAB_FAILED;
+	return g->last_label;
 }
 
 /* Of a difference `count` is the weight of the base, `weight` that of the new side. Threads are
@@ -404,7 +425,7 @@ static int make_samples(struct page *g)
 		if (!g->events->has[s->event])
 			continue;
 		id = sample_id(g, node_of(g, s->node), g->event_rank[s->event],
-			       (struct page_task){s->comm, s->pid, tid});
+			       (struct page_task){s->comm, s->pid, tid, label_of(g, s->labels)});
 		if (id == HASH_NONE)
 			return -1;
 		add_sample(g, &g->samples.v[id], s);
@@ -422,7 +443,10 @@ static int compare_tasks(const void *pa, const void *pb, void *arg)
 		return a->pid < b->pid ? -1 : 1;
 	if (a->tid != b->tid)
 		return a->tid < b->tid ? -1 : 1;
-	return strcmp(strtab_get(&g->p->strings, a->comm), strtab_get(&g->p->strings, b->comm));
+	if (a->comm != b->comm)
+		return strcmp(strtab_get(&g->p->strings, a->comm),
+			      strtab_get(&g->p->strings, b->comm));
+	return g->by ? compare_ids(g, a->label, b->label) : 0;
 }
 
 static int write_tasks(struct page *g)
@@ -440,6 +464,8 @@ static int write_tasks(struct page *g)
 		/* -1: not known */
 		add_signed(g, t->pid == PROFILE_NO_PID ? -1 : (int32_t)t->pid);
 		add_signed(g, t->tid == PROFILE_NO_PID ? -1 : (int32_t)t->tid);
+		if (g->by)
+			add_name(g, t->label);
 	}
 	free(by_rank);
 	return rc;
@@ -487,7 +513,7 @@ static uint32_t entry_sample(struct page *g, const struct profile_log_entry *e)
 	uint32_t tid = g->opt->diff.is_diff ? 0 : e->tid;
 
 	return sample_id(g, node_of(g, e->node), g->event_rank[e->event],
-			 (struct page_task){e->comm, e->pid, tid});
+			 (struct page_task){e->comm, e->pid, tid, label_of(g, e->labels)});
 }
 
 static uint64_t entry_weight(const struct page *g, const struct profile_log_entry *e)
@@ -660,6 +686,8 @@ static void write_facts(struct page *g)
 	add_fact(&t, "host", p->info ? p->info->hostname : NULL);
 	add_fact(&t, "arch", p->info ? p->info->arch : NULL);
 	add_fact(&t, "tool", g->opt->generator);
+	add_fact(&t, "by", g->by);
+	text_str(&t, g->by && g->opt->style.by ? ",\"isByFirst\":true" : "");
 	text_char(&t, '}');
 	g->columns.failed |= t.failed;
 	add_string(g, t.s ? t.s : "", t.n);
@@ -697,10 +725,28 @@ static void write_strings(struct text *out, const struct strtab *strings)
 		text_add(out, strtab_get(strings, i), strtab_len(strings, i));
 }
 
+/* The label that is a level above stacks: that of --by, else cgroups where they were recorded. */
+static const char *label_that_groups(const struct profile *p, const struct output_options *opt)
+{
+	struct profile_label l;
+
+	if (opt->style.by || opt->diff.is_diff)
+		return opt->diff.is_diff ? NULL : opt->style.by;
+	for (size_t i = 0; i < p->samples.n; i++)
+		if (p->samples.v[i].labels &&
+		    profile_label_named(p, &p->samples.v[i], "cgroup", &l))
+			return "cgroup";
+	return NULL;
+}
+
 int page_data(struct text *out, const struct profile *p, const struct output_options *opt,
 	      const struct event_set *events, struct err *err)
 {
-	struct page g = {.p = p, .opt = opt, .events = events};
+	struct page g = {.p = p,
+			 .opt = opt,
+			 .events = events,
+			 .by = label_that_groups(p, opt),
+			 .last_label = STRTAB_FAILED};
 	int rc = write_columns(&g, err);
 
 	if (!rc) {

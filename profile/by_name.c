@@ -230,5 +230,6 @@ int profile_add_entry(struct profile *p, const struct profile_sample *s,
 	e.tid = s->tid;
 	e.period = s->period;
 	e.stop = s->stop;
+	e.labels = p->index_->keep & PROFILE_KEEP_LABELS ? s->labels : 0;
 	return vec_push(&p->log, e) ? err_nomem(err) : 0;
 }

@@ -81,7 +81,7 @@ static int add_root(struct namer *n, const struct profile_sample *s)
 
 	t->n = 0;
 	text_clean(t, strtab_get(strings, s->comm), strtab_len(strings, s->comm));
-	for (i = 0; i < t->n; i++)
+	for (i = 0; i < t->n && !n->p->has_folded_roots; i++)
 		if (t->s[i] == ' ')
 			t->s[i] = '_';
 	if (n->style->with_pid || n->style->with_tid)
@@ -110,32 +110,13 @@ static int add_roots(struct namer *n)
 	return 0;
 }
 
-static void add_number(struct text *t, const struct profile_label *l)
-{
-	char number[32];
-
-	snprintf(number, sizeof number, "%" PRId64, l->number);
-	text_str(t, number);
-	text_clean(t, l->unit, strlen(l->unit));
-}
-
 /* Samples without the label are together. */
 static int add_owner(struct namer *n, const struct profile_sample *s)
 {
-	struct profile_label l;
 	uint32_t id;
 
 	n->text.n = 0;
-	if (profile_label_named(n->p, s, n->style->by, &l)) {
-		if (l.text)
-			text_clean(&n->text, l.text, strlen(l.text));
-		else
-			add_number(&n->text, &l);
-	} else {
-		text_str(&n->text, "[no ");
-		text_clean(&n->text, n->style->by, strlen(n->style->by));
-		text_char(&n->text, ']');
-	}
+	profile_label_show(&n->text, n->p, s, n->style->by);
 	fold_finish(&n->text, 0);
 	id = take_symbol(n);
 	return id == STRTAB_FAILED || vec_push(&n->symbols.owners, id) ? -1 : 0;

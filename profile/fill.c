@@ -132,6 +132,7 @@ static int add_to_log(struct profile *p, const struct perf_sample *s, const stru
 		.cpu = s->cpu,
 		.stop = key->stop,
 		.has_stack = s->has_callchain,
+		.labels = key->labels,
 		.trace = add_trace(p, s),
 		.detail = add_detail(p, s),
 		.values = t->values ? strtab_add(&p->strings, t->values, t->values_len) : 0,

@@ -96,3 +96,22 @@ const char *profile_values(const struct profile *p, const struct profile_log_ent
 	*n = (size_t)(line - from);
 	return from;
 }
+
+void profile_label_show(struct text *t, const struct profile *p, const struct profile_sample *s,
+			const char *key)
+{
+	struct profile_label l;
+	char number[32];
+
+	if (!profile_label_named(p, s, key, &l)) {
+		text_str(t, "[no ");
+		text_clean(t, key, strlen(key));
+		text_char(t, ']');
+	} else if (l.text) {
+		text_clean(t, l.text, strlen(l.text));
+	} else {
+		snprintf(number, sizeof number, "%" PRId64, l.number);
+		text_str(t, number);
+		text_clean(t, l.unit, strlen(l.unit));
+	}
+}

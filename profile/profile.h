@@ -114,6 +114,7 @@ struct profile_log_entry {
 	uint32_t trace;
 	uint32_t detail; /* for profile_detail(); 0: none */
 	uint32_t values; /* string id: parameters by frame (values/values.h); 0: none */
+	uint32_t labels; /* as in struct profile_sample */
 	uint8_t stop;
 	bool has_stack; /* the event records call chains or stacks (script then prints a block) */
 };
@@ -165,8 +166,9 @@ struct profile {
 	uint64_t wall_ns;
 	/* String ids: comments that another tool stored in the profile. */
 	VEC(uint32_t) comments;
-	bool has_marks;	      /* names came with marks: _[k] .. */
-	uint64_t input_bytes; /* of the files that it was read from, as they are stored */
+	bool has_marks;	       /* names came with marks: _[k] .. */
+	bool has_folded_roots; /* commands are spelled as folded text has them: spaces stay */
+	uint64_t input_bytes;  /* of the files that it was read from, as they are stored */
 	struct profile_bounded {
 		uint64_t stacks, frames;
 	} bounded;		      /* left out while it was filled; for profile_bound() */
@@ -316,6 +318,9 @@ bool profile_label(const struct profile *p, const struct profile_sample *s, size
 /* The label with this key. Returns whether the sample has it. */
 bool profile_label_named(const struct profile *p, const struct profile_sample *s, const char *key,
 			 struct profile_label *ret);
+/* Appends its value as it is shown; "[no KEY]" if the sample has no such label. */
+void profile_label_show(struct text *t, const struct profile *p, const struct profile_sample *s,
+			const char *key);
 
 /* Do the outermost frames of this stack come from another sample (FRAME_STITCHED)? */
 bool profile_is_stitched(const struct profile *p, uint32_t node);

@@ -62,7 +62,7 @@ function decodeProfile(bytes) {
 	p.events = Array.from({length : n},
 			      () => ({name : p.strings[r.number()], unit : UNITS[r.number()]}));
 	n = r.number();
-	p.tasks = Array.from({length: n}, () => ({comm: p.strings[r.number()], pid: r.signed(), tid: r.signed()}));
+	p.tasks = Array.from({length: n}, () => ({comm: p.strings[r.number()], pid: r.signed(), tid: r.signed(), label: p.facts.by ? p.strings[r.number()] : ""}));
 	n = r.number();
 	p.samples = {
 		n,

@@ -16,7 +16,7 @@ class Page {
 		this.profile = profile;
 		this.model = new Model(profile);
 		this.diff = this.model.diff;
-		this.startState = {...EMPTY, event: String(profile.facts.event), by: !this.diff && hasManyPrograms(profile.levels.pid) ? "comm" : ""};
+		this.startState = {...EMPTY, event: String(profile.facts.event), by: profile.facts.isByFirst ? "label-comm" : !this.diff && hasManyPrograms(profile.levels.pid) ? "comm" : ""};
 		Object.assign(this, {state: this.startState, undo: [], matches: null, colours: new Map(), level: "comm", isNew: true});
 		this.look = {name: f => this.model.name(f), colour: (f, node) => this.colourOf(f, node), palette: "kind", matches: null};
 		this.tip = new Tip($("tip"));
@@ -113,7 +113,7 @@ class Page {
 	placeOf(f) {
 		const {model} = this, file = model.file(f), line = this.profile.frames.line[f], flags = this.profile.frames.kind[f] >> 3;
 		if (model.isTask(f))
-			return ["", LEVELS[this.levelOf(f)].title, ""];
+			return ["", titleOf(this.levelOf(f), this.profile), ""];
 		const words = [KINDS[model.kind(f)], flags & 1 ? "guessed" : "", flags & 2 ? "from another sample" : ""].filter(Boolean).join(", ");
 		return [model.module(f), words, file ? `${file}${line ? `:${line}` : ""}` : ""];
 	}
@@ -182,7 +182,7 @@ class Page {
 
 	taskText() {
 		const [kind] = this.state.task.split(":", 1), group = this.profile.levels[kind].groups.find(g => g.filter === this.state.task);
-		return `${LEVELS[kind].title} ${group ? group.text : ""}`;
+		return `${titleOf(kind, this.profile)} ${group ? group.text : ""}`;
 	}
 
 	legend() {
@@ -261,7 +261,7 @@ class Page {
 		$("table").hidden = !state.table;
 		if (state.table)
 			this.table.show({
-				list: state.list, lists: this.hasTasks() ? ["functions", "tasks"] : ["functions"], level: this.level, rows: state.list === "tasks" ? this.taskRows() : this.model.rows(this.matches),
+				list: state.list, lists: this.hasTasks() ? ["functions", "tasks"] : ["functions"], level: this.level, levels: levelsOf(this.profile).map(l => [l, titleOf(l, this.profile)]), rows: state.list === "tasks" ? this.taskRows() : this.model.rows(this.matches),
 				unit: this.model.unit(), whole: this.model.whole, isJudged: Boolean(this.diff && this.diff.judged),
 			});
 	}
@@ -300,8 +300,10 @@ class Page {
 	// ---- controls ----
 
 	fillSelects() {
-		const {events} = this.profile, option = (value, text) => Object.assign(document.createElement("option"), {value, textContent: text});
+		const {events, facts} = this.profile, option = (value, text) => Object.assign(document.createElement("option"), {value, textContent: text});
 		$("event").replaceChildren(...events.map((e, i) => option(String(i), e.name)));
+		if (facts.by)
+			$("by").append(option("label", facts.by), option("label-comm", `${facts.by}, commands`));
 	}
 
 	// What can be chosen is shown if there is a choice.
@@ -309,7 +311,7 @@ class Page {
 		const {events, tasks, log} = this.profile;
 		$("side").parentNode.hidden = $("scale").parentNode.hidden = !this.diff;
 		$("event").parentNode.hidden = events.length < 2;
-		$("by").parentNode.hidden = tasks.every(t => !t.comm);
+		$("by").parentNode.hidden = tasks.every(t => !t.comm && !t.label);
 		$("tasks-button").hidden = !this.hasTasks();
 		$("strip").hidden = log.n < 2;
 	}

@@ -26,7 +26,7 @@ const PARTS = {
 	search: {key: "s", write: v => v, read: text => text},
 	event: {key: "e", write: (v, p) => p.events[+v] ? p.events[+v].name : "", read: (text, p, links, refuse) => oneEvent(text, p, refuse)},
 	task: {key: "t", write: v => v, read: (text, p, links, refuse) => oneTask(text, p, refuse)},
-	by: {key: "l", ...oneOf("comm", "pid", "tid", ""), write: v => v},
+	by: {key: "l", write: v => v, read: (text, p, links, refuse) => GROUPINGS[text] && (p.facts.by || !GROUPINGS[text].includes("label")) ? text : refuse(`“${text}” is none of its choices`)},
 	range: {key: "r", write: v => v ? v.map(Math.round).join("-") : "", read: (text, p, links, refuse) => oneRange(text, p, refuse)},
 	hidden: {key: "h", ...list}, dropped: {key: "x", ...list},
 	invert: {key: "i", ...flag}, collapse: {key: "c", ...flag}, flames: {key: "u", ...flag}, heat: {key: "g", ...flag}, table: {key: "b", ...flag},
@@ -69,9 +69,9 @@ function oneEvent(text, {events}, refuse) {
 
 function oneTask(text, {levels}, refuse) {
 	const [level] = text.split(":", 1);
-	if (LEVELS[level] && levels[level].groups.some(g => g.filter === text))
+	if (levels[level] && levels[level].groups.some(g => g.filter === text))
 		return text;
-	return refuse(`no ${LEVELS[level] ? LEVELS[level].title : "task"} “${text.replace(/^\w+:/, "")}” in this profile`);
+	return refuse(`no ${levels[level] ? LEVELS[level].title : "task"} “${text.replace(/^\w+:/, "")}” in this profile`);
 }
 
 function oneRange(text, {log}, refuse) {

@@ -36,9 +36,9 @@ class FunctionTable {
 		new ResizeObserver(() => this.element.clientWidth !== this.width && this.columns.length && this.draw()).observe(element);
 	}
 
-	// what: {list: "functions" or "tasks", rows, unit, whole, isJudged, lists: which there are, level: of tasks}
+	// what: {list: "functions" or "tasks", rows, unit, whole, isJudged, lists: which there are, level: of tasks, levels: [key, title]}
 	show(what) {
-		const names = what.list === "tasks" ? [{...NAMES[0], title: LEVELS[what.level].title.replace(/^./, c => c.toUpperCase())}] : NAMES;
+		const names = what.list === "tasks" ? [{...NAMES[0], title: new Map(what.levels).get(what.level).replace(/^./, c => c.toUpperCase())}] : NAMES;
 		const numbers = this.isDiff ? CHANGE_COLUMNS : what.list === "tasks" ? TASK_COLUMNS : PLAIN_COLUMNS;
 		Object.assign(this, what, {columns: [...numbers, ...(what.isJudged && what.list === "functions" ? [VERDICT] : []), ...names]});
 		this.draw();
@@ -87,7 +87,7 @@ class FunctionTable {
 		if (this.lists.length > 1)
 			bar.append(...this.lists.map(l => pressed(l === "tasks" ? "Tasks" : "Functions", l === this.list, () => this.on.list(l))));
 		if (this.list === "tasks")
-			bar.append(...Object.keys(LEVELS).map(l => pressed(LEVELS[l].title, l === this.level, () => this.on.level(l))), this.taskSearch());
+			bar.append(...this.levels.map(([l, title]) => pressed(title, l === this.level, () => this.on.level(l))), this.taskSearch());
 		else if (this.isDiff)
 			bar.append(this.ownOnly());
 		return bar;

@@ -1,7 +1,7 @@
-// tasks.js - commands, processes and threads: what samples are grouped by, as levels above the stacks and in a list.
+// tasks.js - commands, processes, threads and a label of samples, as the cgroup: what samples are grouped by, as levels above the stacks and in a list.
 
 // What can be chosen: levels above the stacks, from the outermost on; each is a key of LEVELS.
-const GROUPINGS = {"": [], comm: ["comm"], pid: ["pid"], tid: ["pid", "tid"]};
+const GROUPINGS = {"": [], comm: ["comm"], pid: ["pid"], tid: ["pid", "tid"], label: ["label"], "label-comm": ["label", "comm"]};
 
 // key: what is equal in a group. text: its name, by the command that most of it has. filter: as the address has it.
 const LEVELS = {
@@ -9,13 +9,17 @@ const LEVELS = {
 	pid: {title: "process", key: t => t.pid || t.comm, text: t => t.pid ? `${t.comm} ${t.pid}` : t.comm, filter: t => t.pid ? `pid:${t.pid}` : `comm:${t.comm}`},
 	tid: {title: "thread", key: t => `${t.pid}/${t.tid}/${t.pid ? "" : t.comm}`, text: t => t.tid ? `${t.comm} ${t.tid}` : t.comm,
 		filter: t => t.tid ? `tid:${t.pid}/${t.tid}` : `comm:${t.comm}`},
+	// Called as it is in the recording: facts.by.
+	label: {title: "label", key: t => t.label, text: t => t.label, filter: t => `label:${t.label}`},
 };
+const levelsOf = ({facts}) => Object.keys(LEVELS).filter(l => l !== "label" || facts.by);
+const titleOf = (level, {facts}) => level === "label" ? facts.by : LEVELS[level].title;
 
 // Of each level the groups {level, text, filter, tasks: ids} and the group of each task. weights: by task.
-function groupTasks(tasks, weights) {
-	const out = {};
-	for (const [level, {key, text, filter}] of Object.entries(LEVELS)) {
-		const groups = new Map(), of = tasks.map((t, i) => {
+function groupTasks(profile, weights) {
+	const {tasks} = profile, out = {};
+	for (const level of levelsOf(profile)) {
+		const {key, text, filter} = LEVELS[level], groups = new Map(), of = tasks.map((t, i) => {
 			const k = key(t), g = groups.get(k);
 			if (g)
 				g.tasks.push(i);
@@ -48,7 +52,7 @@ function addTaskFrames(profile) {
 	const {frames, strings, tasks, samples} = profile, weights = new Float64Array(tasks.length);
 	for (let i = 0; i < samples.n; i++)
 		weights[samples.task[i]] += samples.weight[i] + samples.count[i] * Number(Boolean(profile.facts.diff));
-	const levels = groupTasks(tasks, weights), all = Object.values(levels).flatMap(l => l.groups), none = strings.push("") - 1;
+	const levels = groupTasks(profile, weights), all = Object.values(levels).flatMap(l => l.groups), none = strings.push("") - 1;
 	const longer = (array, value) => {
 		const out = new array.constructor(frames.n + all.length);
 		out.set(array);

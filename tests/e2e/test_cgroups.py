@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """Cgroups as `perf record --all-cgroups` has them: --cgroup selects, --by cgroup is a level of its own. What is expected follows from how
 the recording is written here."""
+import base64
 import collections
 import os
+import re
 import struct
+import zlib
 
 from common import RESOLVE, Tap, run
 from perfsynth import Recording
@@ -64,6 +67,17 @@ for form in "svg", "top", "script", "html", "pb.gz":
 tap.check("/system.slice/web.service" in open("out.svg").read(), "the picture has the level")
 tap.check(folded("out.pb.gz", "--by", "cgroup") == {"/system.slice/web.service": 4}, "pprof has it as a label, which is a level again")
 
+def of_page(*options):
+    """The texts of the page's profile."""
+    run([RESOLVE, "-q", *options, "-o", "page.html"])
+    with open("page.html", encoding="utf-8") as f:
+        return zlib.decompress(base64.b64decode(re.search(r'id="profile"[^>]*>([^<]+)<', f.read())[1])).decode("utf-8", errors="replace")
+
+
+page = of_page()
+tap.check('"by":"cgroup"' in page and '"isByFirst"' not in page and all(name in page for name in owners), "html has it as a level to choose", page[:300])
+tap.check('"isByFirst":true' in of_page("--by", "cgroup") and '"by":"key"' in of_page("--by", "key"), "with --by the page begins with it")
+
 p = run([RESOLVE, "--cgroup", "nope"], check=False)
 tap.check(p.returncode == 2 and "none of the 63 samples passes the filters" in p.stderr, "a cgroup that is not there", p.stderr)
 plain = Recording(callchain=False)
@@ -71,7 +85,8 @@ plain.comm(7, "prog", 1)
 plain.sample(7, 0x401000, 2)
 plain.write("plain.data")
 p = run([RESOLVE, "plain.data", "--cgroup", "web"], check=False)
-tap.check(p.returncode == 2 and "no cgroups were recorded; perf record --all-cgroups does" in p.stderr, "a recording without cgroups: the cure", p.stderr)
+tap.check(p.returncode == 2 and "no cgroups were recorded; capture --all-cgroups does" in p.stderr, "a recording without cgroups: the cure", p.stderr)
+tap.check('"by"' not in of_page("plain.data"), "html without cgroups: no such level")
 p = run([RESOLVE, "plain.data", "--by", "cgroup"])
 tap.check(p.stdout.startswith("[no cgroup];prog;") and "--by: no sample has the label cgroup" in p.stderr, "--by: what has no label is together, and a line says so",
           (p.stdout, p.stderr))

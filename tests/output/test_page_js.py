@@ -141,10 +141,10 @@ all("widened: the same boxes, those on the screen", m => {
 });
 
 // A profile with some names twice, and names that look like parts of addresses.
-function profileOf(names, tasks, samples, time = []) {
+function profileOf(names, tasks, samples, time = [], facts = {}) {
 	const strings = [], id = t => strings.includes(t) ? strings.indexOf(t) : strings.push(t) - 1, n = names.length, column = k => Uint32Array.from(names, x => id(x[k]));
 	const p = {
-		facts: {event: 0}, strings, events: [{name: "cycles:u", unit: ""}, {name: "page-faults", unit: ""}], tasks,
+		facts: {event: 0, ...facts}, strings, events: [{name: "cycles:u", unit: ""}, {name: "page-faults", unit: ""}], tasks,
 		frames: {n, name: column(0), module: column(1), file: column(2), line: Uint32Array.from(names, x => x[3] || 0), kind: new Uint8Array(n).fill(1)},
 		samples: {
 			n: samples.length, node: Uint32Array.from(samples, s => s[0]), task: Uint32Array.from(samples, s => s[1]), event: new Uint16Array(samples.length),
@@ -195,6 +195,15 @@ ok(levels("tid")["prog 10>worker 11>main"] === 3 && levels("tid")["prog 10>prog 
 ok(model.tasks("pid").map(g => `${g.text} ${g.weight[0]}`).join() === "prog 10 9,sh 9 2" && model.tasks("tid").length === 3, "the list of tasks has their weights", model.tasks("pid"));
 model.set({...begin, task: "tid:10/11"});
 ok(model.tree.total(0) === 3, "one thread");
+// A label of the recording is a level like them, where there is one.
+const labelled = profileOf(NAMES, TASKS.map((t, i) => ({...t, label: ["/a", "/b", "/b"][i]})), SAMPLES, [], {by: "cgroup"}), ofLabels = new Model(labelled);
+const labels = by => { ofLabels.set({...begin, by}); return Object.fromEntries(Object.entries(pathsOf(ofLabels.tree)).map(([k, v]) => [k.split(";").filter(Boolean).map(f => labelled.strings[labelled.frames.name[f]]).join(">"), v])); };
+ok(labels("label")["/a>main"] === 6 && labels("label")["/b>main"] === 3 && labels("label")["/b>~y"] === 2 && labels("label-comm")["/b>sh>~y"] === 2 && labels("label-comm")["/b"] === 5, "levels of a label, and of commands below it",
+	labels("label"), labels("label-comm"));
+ok(levelsOf(labelled).join() === "comm,pid,tid,label" && titleOf("label", labelled) === "cgroup" && levelsOf(known).join() === "comm,pid,tid", "the level exists where the recording has it", levelsOf(labelled));
+ok(ofLabels.tasks("label").map(g => `${g.text} ${g.weight[0]}`).join() === "/a 6,/b 5", "and is in the list of tasks", ofLabels.tasks("label"));
+ofLabels.set({...begin, task: "label:/b"});
+ok(ofLabels.tree.total(0) === 5 && read("#l=label&t=label:/b", labelled, new Links(labelled)).state.task === "label:/b" && read("#l=label&t=label:/b").refused.length === 2, "and in addresses", read("#l=label&t=label:/b"));
 model.set({...begin, by: "comm"});
 const share = text => model.matched(model.matches(text));
 ok(share("^sh$") === 2 && share("command:prog|sh") === 8 && share("module:libc$") === 6 && share("file:m.c") === 9 && share("module:^$") === 0, "search by command, module and file", ["^sh$", "command:prog|sh", "module:libc$", "file:m.c"].map(share));
