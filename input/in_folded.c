@@ -400,6 +400,7 @@ static int read_folded(struct profile *p, struct input_source *s, const struct i
 		if (rc)
 			input_damaged(ret, s);
 	}
+	p->has_folded_roots = true;
 	say_scale(&r, ret);
 	vec_done(&r.stack);
 	vec_done(&r.lines);

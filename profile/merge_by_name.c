@@ -272,6 +272,7 @@ static int absorb_all(struct absorption *a, struct err *err)
 	    absorb_locations(a, err) || absorb_samples(a, err))
 		return -ERR_NOMEM;
 	a->dst->has_marks |= a->src->has_marks;
+	a->dst->has_folded_roots |= a->src->has_folded_roots;
 	a->dst->bounded.stacks += a->src->bounded.stacks;
 	a->dst->bounded.frames = add_saturated(a->dst->bounded.frames, a->src->bounded.frames);
 	if (a->sides && a->dst->index_->keep & PROFILE_KEEP_LOG && absorb_log(a, err))

@@ -149,7 +149,7 @@ tap.check(code == 0 and re.findall(rb"(\d+) (\[\d+\]) ([\d.]+):", out) == [(b"16
 LINES = "a b;main;f<int>;[libc.so.6] 3\na_b;main 7\na_b;main;[unknown] 1\nx 5\n"
 write("x.folded", LINES)
 code, out, err = resolve("x.folded")
-tap.check(code == 0 and folded(out) == collections.Counter({"a_b;main;f<int>;[libc.so.6]": 3, "a_b;main": 7, "a_b;main;[unknown]": 1, "x": 5}),
+tap.check(code == 0 and folded(out) == collections.Counter({"a b;main;f<int>;[libc.so.6]": 3, "a_b;main": 7, "a_b;main;[unknown]": 1, "x": 5}),
           "folded: read and written, the same stacks", out.decode(), err)
 write("y.folded", out)
 tap.check(resolve("y.folded")[1] == out, "folded: written again the same bytes")
