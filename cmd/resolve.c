@@ -128,12 +128,19 @@ static void print_line(void *out, const char *line)
 	fprintf(out, "%s\n", line);
 }
 
+static void print_unless_command(void *out, const char *line)
+{
+	if (strncmp(line, "# cmdline :", 11) != 0)
+		print_line(out, line);
+}
+
 static int show_header(struct resolve *r, struct err *err)
 {
 	if (r->inputs.n > 1 || r->diff.paths[0].n)
 		return err_set(err, ERR_USAGE, NULL,
 			       "--header is for one recording: there are several inputs");
-	return load_header(&r->load, r->inputs.v[0], print_line, stdout, err);
+	return load_header(&r->load, r->inputs.v[0],
+			   r->output.no_cmdline ? print_unless_command : print_line, stdout, err);
 }
 
 /* --unbundle */
@@ -306,7 +313,7 @@ static void report_no_label(const struct resolve *r, const struct profile *p)
 			return;
 	if (by)
 		fprintf(stderr, "resolve: --by: no sample has the label %s%s\n", by,
-			!strcmp(by, "cgroup") ? "; perf record --all-cgroups records it"
+			!strcmp(by, "cgroup") ? "; capture --all-cgroups records it"
 			: !strncmp(by, "arg:", 4)
 				? ": no parameter of that name, or its value is nowhere known"
 				: "");

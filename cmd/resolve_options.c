@@ -227,6 +227,8 @@ static const struct option_row options[] = {
 	{'f', "format", NULL, "NAME",
 	 "one of the formats below (default: by the suffix of -o, else folded)", CALLS(set_format)},
 	{'o', "output", NULL, "FILE", "instead of standard output", SETS_TEXT(output_path)},
+	{0, "no-cmdline", NULL, NULL, "leave out the command line that was recorded",
+	 SETS_FLAG(output.no_cmdline)},
 	{0, "count", NULL, "WHAT", "weigh stacks by `period` (default) or `samples`",
 	 CALLS(set_count)},
 	{0, "kernel", NULL, NULL, "mark kernel frames with _[k]",

@@ -102,7 +102,7 @@ static int no_samples(const struct loaded *l, const struct load_options *opt, st
 		return -(int)err->code;
 	if (l->filtered && opt->filter.cgroups.n && !has_cgroups(l->profile))
 		return err_set(err, ERR_NOT_FOUND, input,
-			       "no cgroups were recorded; perf record --all-cgroups does");
+			       "no cgroups were recorded; capture --all-cgroups does");
 	if (l->filtered)
 		return err_set(err, ERR_NOT_FOUND, input,
 			       "none of the %" PRIu64 " samples passes the filters", l->filtered);

@@ -97,7 +97,7 @@ static void add_place(struct md *m, uint32_t symbol)
 /* What was recorded: of a recorder's command line the part after its "--". */
 static void add_command(struct text *t, const struct profile *p, const struct output_options *opt)
 {
-	const struct perf_file_info *info = p->info;
+	const struct perf_file_info *info = opt->no_cmdline ? NULL : p->info;
 	size_t i, from = 0;
 
 	for (i = 0; info && i + 1 < info->n_cmdline && !from; i++)

@@ -241,7 +241,7 @@ static void add_comments(struct writer *w)
 		add_comment(w, "perf-version:", &value);
 	}
 	value.n = 0;
-	for (i = 0; info && i < info->n_cmdline; i++) {
+	for (i = 0; info && !w->pp.opt->no_cmdline && i < info->n_cmdline; i++) {
 		if (i)
 			text_char(&value, ' ');
 		text_str(&value, info->cmdline[i]);

@@ -114,7 +114,7 @@ double format_stitched_share(const struct profile *p, const struct output_option
 void format_command(struct text *t, const struct profile *p, const struct output_options *opt,
 		    size_t limit)
 {
-	const struct perf_file_info *info = p->info;
+	const struct perf_file_info *info = opt->no_cmdline ? NULL : p->info;
 	size_t i, from = 0, start = t->n;
 
 	for (i = 0; info && i + 1 < info->n_cmdline && !from; i++)

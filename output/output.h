@@ -164,6 +164,7 @@ struct output_options {
 	struct picture_options picture;
 	struct top_options top;
 	bool unpacked;		 /* pprof: without gzip */
+	bool no_cmdline;	 /* the command line that was recorded is in no output */
 	const char *source_dir;	 /* where source files are looked for first; NULL: none */
 	const char *source_root; /* instead of /; NULL: / */
 	bool full_paths;	 /* of source files; else their base names */
@@ -205,8 +206,8 @@ enum output_part {
 /* Named stacks have all of these. */
 #define OUTPUT_NAMED_STACKS                                                                     \
 	(OUTPUT_KERNEL_MARKS | OUTPUT_JIT_MARKS | OUTPUT_INLINE_MARKS | OUTPUT_STITCHED_MARKS | \
-	 OUTPUT_PIDS | OUTPUT_TIDS | OUTPUT_BY | OUTPUT_ADDRS | OUTPUT_SKIP_AFTER | OUTPUT_COLLAPSE |       \
-	 OUTPUT_REVERSE)
+	 OUTPUT_PIDS | OUTPUT_TIDS | OUTPUT_BY | OUTPUT_ADDRS | OUTPUT_SKIP_AFTER |             \
+	 OUTPUT_COLLAPSE | OUTPUT_REVERSE)
 
 /* A format: one file fmt_NAME.c, one row in formats.c. */
 struct output_format {

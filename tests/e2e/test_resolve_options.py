@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """What the options of resolve do that no other test looks at, on recordings made here."""
+import base64
 import gzip
 import json
 import os
@@ -7,10 +8,12 @@ import random
 import re
 import struct
 import sys
+import zlib
 
 from common import CAPTURE, TOP, Tap, build, folded, have, resolve, run, RESOLVE
 
 sys.path.insert(0, os.path.join(TOP, "tests", "unwind"))
+from perffile import string
 from perfsynth import CHAIN_USER, Recording
 from perfwrite import PerfWriter
 from tap import event
@@ -274,4 +277,34 @@ stats = {o: resolve("nocfi.data", *o)[1] for o in ((), ("--no-guess",))}
 tap.check(stats[()]["guessed"] > 0 and stats[("--no-guess",)]["guessed"] == 0 and
           stats[("--no-guess",)]["no_cfi"] > stats[()]["no_cfi"], "--no-guess: stacks end where tables end",
           {k: (v["guessed"], v["no_cfi"]) for k, v in stats.items()})
+
+# --no-cmdline: a token among the recorded arguments is in no output.
+secret = Recording(callchain=False)
+secret.comm(7, "prog", 1)
+secret.sample(7, 0x401000, 2)
+argv = ["perf", "record", "--", "./prog", "--token=hunter2"]
+CMDLINE = 11
+secret.write("secret.data", {CMDLINE: struct.pack("<I", len(argv)) + b"".join(string(a) for a in argv)})
+
+
+def texts(*options):
+    """What each format writes, without compression."""
+    out = {}
+    for form in ("folded", "flamegraph", "top", "script", "jsonl", "speedscope", "md", "callgrind"):
+        out[form] = run([RESOLVE, "-q", *options, "-f", form, "secret.data"]).stdout
+    run([RESOLVE, "-q", *options, "-o", "secret.pb.gz", "secret.data"])
+    with gzip.open("secret.pb.gz") as f:
+        out["pprof"] = f.read().decode(errors="replace")
+    run([RESOLVE, "-q", *options, "-o", "secret.html", "secret.data"])
+    with open("secret.html", encoding="utf-8") as f:
+        page = f.read()
+    out["html"] = page + zlib.decompress(base64.b64decode(re.search(r'id="profile"[^>]*>([^<]+)<', page)[1])).decode(errors="replace")
+    out["--header"] = run([RESOLVE, *options, "--header", "secret.data"]).stdout
+    return out
+
+
+shown = {form for form, text in texts().items() if "hunter2" in text}
+tap.check(shown == {"flamegraph", "md", "pprof", "html", "--header"}, "the formats that show the recorded command line are those that the manual names", shown)
+hidden = texts("--no-cmdline")
+tap.check(not any("hunter2" in t for t in hidden.values()) and "secret.data" in hidden["html"], "--no-cmdline: it is in none", {f: t[:200] for f, t in hidden.items() if "hunter2" in t})
 tap.end()
