@@ -29,6 +29,8 @@ static void fill_common(struct perf_event_attr *a, const struct attr_policy *p)
 	a->sample_id_all = 1;
 	a->sample_type =
 		PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
+	if (p->cgroups)
+		a->sample_type |= PERF_SAMPLE_CGROUP;
 	a->read_format = PERF_FORMAT_ID;
 	if (ATTR_HAS(p->features, LOST))
 		a->read_format |= PERF_FORMAT_LOST;
@@ -118,12 +120,26 @@ void attr_for_sideband(struct perf_event_attr *a, const struct attr_policy *p)
 	a->mmap2 = ATTR_HAS(p->features, MMAP2);
 	a->comm_exec = ATTR_HAS(p->features, COMM_EXEC);
 	a->ksymbol = ATTR_HAS(p->features, KSYMBOL);
+	a->cgroup = p->cgroups;
 	a->build_id = ATTR_HAS(p->features, BUILD_ID);
 }
 
 int attr_open(const struct perf_event_attr *a, pid_t pid, int cpu, unsigned long flags)
 {
 	return (int)syscall(SYS_perf_event_open, a, pid, cpu, -1, flags | PERF_FLAG_FD_CLOEXEC);
+}
+
+bool attr_has_cgroups(void)
+{
+	const struct attr_policy p = {.call_graph = CALL_GRAPH_NONE, .cgroups = true};
+	struct perf_event_attr a;
+	int fd;
+
+	attr_for_sideband(&a, &p);
+	fd = attr_open(&a, 0, -1, 0);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0 || errno != EINVAL;
 }
 
 unsigned attr_probe(void)

@@ -39,7 +39,8 @@ struct attr_policy {
 	unsigned frequency_hz;
 	uint64_t period;
 	bool inherit, enable_on_exec;
-	bool wakes; /* each record of the sideband wakes its reader */
+	bool cgroups; /* samples have the cgroup, and records name those that are made */
+	bool wakes;   /* each record of the sideband wakes its reader */
 };
 
 /* The trailer that sample_id_all adds to every record that is not a sample: TID, TIME, CPU,
@@ -67,6 +68,9 @@ uint64_t attr_user_regs(void);
 /* Bits of enum attr_feature that this kernel supports. All bits if perf_event_open is not permitted
  * at all: the real call will then report the reason. */
 unsigned attr_probe(void);
+
+/* Has the kernel cgroups in samples? (Linux 5.7, and built with CONFIG_CGROUP_PERF.) */
+bool attr_has_cgroups(void);
 
 /* perf_event_open(2) with PERF_FLAG_FD_CLOEXEC: fd, or -1 with errno. */
 int attr_open(const struct perf_event_attr *a, pid_t pid, int cpu, unsigned long flags);

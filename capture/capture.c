@@ -220,6 +220,8 @@ static int synthesize(struct recording *r, struct err *err)
 	rc = synth_kernel(&s, &hidden);
 	if (!rc)
 		rc = synth_modules(&s);
+	if (!rc && r->opt->all_cgroups)
+		rc = synth_cgroups(&s);
 	if (!rc)
 		rc = synthesize_processes(r, &s);
 	synth_done(&s);

@@ -61,6 +61,7 @@ struct capture_options {
 	size_t n_pids, n_tids;
 	bool pids_may_end;  /* -u: those of pids that have ended meanwhile are left out */
 	const char *cgroup; /* --cgroup: path, absolute or below the cgroup mount */
+	bool all_cgroups;   /* --all-cgroups: samples have the cgroup that they were taken in */
 	const char *cpus;   /* -C "0,2-3"; NULL: all online */
 	/* -F; 0: use period; UINT32_MAX: the highest rate that the kernel allows. */
 	unsigned frequency_hz;

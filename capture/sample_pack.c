@@ -70,6 +70,15 @@ static void skip_to_stack(const struct sample_fields *l, struct buf *b, struct s
 	}
 }
 
+/* What comes behind the stack: the cgroup. Returns the new length. */
+static size_t put_tail(const struct sample_fields *l, uint8_t *dst, size_t len, const uint8_t *tail)
+{
+	if (!(l->sample_type & PERF_SAMPLE_CGROUP))
+		return len;
+	memcpy(dst + len, tail, 8);
+	return len + 8;
+}
+
 static void put_u64(uint8_t *dst, uint64_t v)
 {
 	memcpy(dst, &v, sizeof v);
@@ -93,7 +102,7 @@ size_t sample_pack(const struct sample_fields *l, const uint8_t *rec, size_t n, 
 		   struct sample_facts *ret)
 {
 	struct buf b = buf_make(rec, n, 0, false);
-	uint64_t size, dyn, keep, room;
+	uint64_t size, dyn, keep, room, tail = l->sample_type & PERF_SAMPLE_CGROUP ? 8 : 0;
 	const uint64_t page = 4096; /* the smallest there is */
 	const uint8_t *stack;
 	size_t at, len;
@@ -102,18 +111,19 @@ size_t sample_pack(const struct sample_fields *l, const uint8_t *rec, size_t n, 
 	skip_to_stack(l, &b, ret);
 	at = (size_t)(b.p - rec);
 	size = l->sample_type & PERF_SAMPLE_STACK_USER ? buf_u64(&b) : 0;
-	if (!buf_ok(&b))
+	if (!buf_ok(&b) || (!size && buf_left(&b) < tail))
 		goto verbatim;
 	if (!size) { /* not asked for; or a kernel thread: no dump and no dyn_size word */
 		len = (size_t)(b.p - rec);
 		memcpy(dst, rec, len);
+		len = put_tail(l, dst, len, b.p);
 		put_size(dst, len);
 		return len;
 	}
 	stack = buf_take(&b, size);
 	dyn = buf_u64(&b);
 	room = (size + 7) & ~7ull;
-	if (!buf_ok(&b) || dyn > size || n + room - size > UINT16_MAX)
+	if (!buf_ok(&b) || buf_left(&b) < tail || dyn > size || n + room - size > UINT16_MAX)
 		goto verbatim;
 	ret->has_user_stack = true;
 	ret->stack = stack;
@@ -140,6 +150,7 @@ size_t sample_pack(const struct sample_fields *l, const uint8_t *rec, size_t n, 
 		put_u64(dst + len + keep, dyn);
 		len += keep + 8;
 	}
+	len = put_tail(l, dst, len, b.p);
 	put_size(dst, len);
 	return len;
 verbatim:

@@ -139,7 +139,13 @@ static int choose_policy(struct session *s, struct err *err)
 		.period = o->period,
 		.inherit = !s->all_processes && !o->no_inherit,
 		.enable_on_exec = s->command_pid && !o->delay_ms,
+		.cgroups = o->all_cgroups,
 	};
+	if (o->all_cgroups && !attr_has_cgroups())
+		return err_set(
+			err, ERR_UNSUPPORTED, NULL,
+			"--all-cgroups: this kernel does not say which cgroup a sample is of "
+			"(Linux 5.7 does, with CONFIG_CGROUP_PERF)");
 	if (o->strict_freq && o->frequency_hz != UINT32_MAX && p->frequency_hz != o->frequency_hz)
 		return err_set(err, ERR_USAGE, NULL,
 			       "--strict-freq: -F %u is above kernel.perf_event_max_sample_rate, "

@@ -135,6 +135,7 @@ static int add_thread(struct sleepers *s, pid_t pid, pid_t tid, struct err *err)
 		.raw = s->raw,
 		.n_raw = s->n_raw,
 		.no_user = s->no_user,
+		.has_cgroup = s->d->session->opt->all_cgroups,
 	};
 	struct thread_state *t = &s->thread;
 
@@ -149,6 +150,8 @@ static int add_thread(struct sleepers *s, pid_t pid, pid_t tid, struct err *err)
 	if (!s->d->session->opt->keep_env && pid == tid && t->n_stack)
 		secrets_clear(t->stack, t->n_stack, t->sp,
 			      t->abi == PERF_SAMPLE_REGS_ABI_32 ? 4 : 8);
+	if (sample.has_cgroup)
+		sample.cgroup = cgroup_of(tid);
 	stack_batch_add(&s->batch, t, &sample);
 	s->d->result->samples++;
 	return s->batch.bytes.vec.n < BATCH_BYTES ? 0 : flush(s, err);

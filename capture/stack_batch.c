@@ -62,6 +62,8 @@ void stack_batch_add(struct stack_batch *batch, const struct thread_state *t,
 	}
 	if (!s->no_user)
 		put_user_part(b, t);
+	if (s->has_cgroup)
+		bytes_u64(b, s->cgroup);
 	if (b->failed)
 		return;
 	h.size = (uint16_t)(b->vec.n - at);

@@ -8,7 +8,7 @@
 #include "capture/thread_state.h"
 
 /* What a sample has: IDENTIFIER, IP, TID, TIME, CPU, PERIOD, CALLCHAIN, with `raw` RAW, REGS_USER
- * and STACK_USER. */
+ * and STACK_USER, with has_cgroup CGROUP. */
 struct stack_sample {
 	uint64_t id, period;
 	pid_t pid, tid;
@@ -16,6 +16,8 @@ struct stack_sample {
 	const void *raw; /* NULL: the event has none */
 	size_t n_raw;	 /* 4 more than a multiple of 8 */
 	bool no_user;	 /* neither REGS_USER nor STACK_USER */
+	bool has_cgroup;
+	uint64_t cgroup; /* 0: unknown */
 };
 
 /* Records that wait until the kernel's functions in them are looked up, together. Zeroed: empty. In

@@ -35,6 +35,8 @@ struct synth {
  * (kptr_restrict). */
 int synth_kernel(struct synth *s, bool *ret_hidden);
 int synth_modules(struct synth *s);
+/* The cgroups that there are. */
+int synth_cgroups(struct synth *s);
 /* One process: the names of its threads, and its maps. */
 int synth_process(struct synth *s, pid_t pid);
 /* All processes. between() is called after each. */

@@ -178,9 +178,8 @@ pid_t tid_process(pid_t tid)
 
 /* ---- cgroups ----------------------------------------------------------------------------- */
 
-/* The mount to which cgroup paths are relative: that of v1's perf_event controller if it is
- * mounted. */
-static bool cgroup_mount(char *ret, size_t size)
+/* That of v1's perf_event controller if it is mounted. */
+bool cgroup_mount(char *ret, size_t size)
 {
 	FILE *f = setmntent("/proc/mounts", "re");
 	struct mntent m;
@@ -201,6 +200,45 @@ static bool cgroup_mount(char *ret, size_t size)
 	}
 	endmntent(f);
 	return found;
+}
+
+/* perf_event.h: PERF_SAMPLE_CGROUP is the id in the handle of its folder (open_by_handle_at(2)). */
+uint64_t cgroup_id(const char *folder)
+{
+	struct {
+		struct file_handle head;
+		uint64_t id;
+	} h = {.head.handle_bytes = sizeof h.id};
+	int mount;
+
+	if (name_to_handle_at(AT_FDCWD, folder, &h.head, &mount, 0))
+		return 0;
+	return h.id;
+}
+
+/* proc(5): lines "NUMBER:CONTROLLERS:PATH"; that of v2 has neither number nor controllers. */
+uint64_t cgroup_of(pid_t pid)
+{
+	char path[64], text[8192], mount[4096], folder[PATH_MAX + 4096], *line, *state,
+		*found = NULL;
+
+	snprintf(path, sizeof path, "/proc/%d/cgroup", (int)pid);
+	if (sysfile_read(path, text, sizeof text) <= 0 || !cgroup_mount(mount, sizeof mount))
+		return 0;
+	for (line = strtok_r(text, "\n", &state); line; line = strtok_r(NULL, "\n", &state)) {
+		char *controllers = strchr(line, ':');
+		char *at = controllers ? strchr(controllers + 1, ':') : NULL;
+		const bool is_v1 = at && strstr(controllers, "perf_event");
+
+		if (at && (is_v1 || (!found && at == controllers + 1)))
+			found = at + 1;
+		if (is_v1)
+			break;
+	}
+	if (!found)
+		return 0;
+	snprintf(folder, sizeof folder, "%s%s", mount, found);
+	return cgroup_id(folder);
 }
 
 /* perf_event_open(2) fails with ENOENT or EBADF for folders of other hierarchies. */

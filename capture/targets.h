@@ -2,6 +2,9 @@
 #ifndef CAPTURE_TARGETS_H
 #define CAPTURE_TARGETS_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -41,5 +44,11 @@ pid_t tid_process(pid_t tid);
  * that perf events follow (v1's perf_event controller, or v2), with or without a leading slash.
  * Returns the descriptor, or negative with *err. */
 int cgroup_open(const char *path, struct err *err);
+/* Where that hierarchy is mounted. False: nowhere. */
+bool cgroup_mount(char *ret, size_t size);
+/* The number by which samples name a cgroup, of its folder; 0: unknown. */
+uint64_t cgroup_id(const char *folder);
+/* That of a process. */
+uint64_t cgroup_of(pid_t pid);
 
 #endif

@@ -29,6 +29,7 @@ struct shape {
 	unsigned abi;
 	int raw;		    /* bytes of RAW data with padding; -1: none */
 	uint64_t stack, dyn, valid; /* dump size, dyn_size, bytes of it that are given */
+	uint64_t cgroup;	    /* 0: the event has none */
 };
 
 /* perf_event.h, PERF_RECORD_SAMPLE. `dump` bytes count up from 1. */
@@ -63,6 +64,8 @@ static size_t build(const struct shape *s, uint8_t *out)
 	}
 	if (s->stack)
 		bytes_u64(&b, s->dyn);
+	if (s->cgroup)
+		bytes_u64(&b, s->cgroup);
 	n = b.vec.n;
 	assert_true(n < 65536);
 	memcpy(out, b.vec.v, n);
@@ -81,7 +84,8 @@ static struct sample_facts expect(const struct sample_fields *l, struct shape in
 
 	/* Unwritten parts of a ring hold old bytes. */
 	if (in.stack)
-		memset(rec + n - 8 - (in.stack - in.valid), 0xee, in.stack - in.valid);
+		memset(rec + n - (in.cgroup ? 16 : 8) - (in.stack - in.valid), 0xee,
+		       in.stack - in.valid);
 	memset(got, 0xdd, sizeof got);
 	n_got = sample_pack(l, rec, n, got, &f);
 	assert_int_equal(n_got, n_good);
@@ -178,6 +182,29 @@ static void raw_is_stepped_over(void **state)
 	assert_true(expect(&l, in, want).has_user_stack);
 }
 
+/* It stands behind the stack. */
+static void cgroup_stays(void **state)
+{
+	const struct shape shapes[] = {
+		{.n_ips = 4, .abi = 2, .raw = -1, .stack = 64, .dyn = 64, .valid = 64},
+		{.n_ips = 4, .abi = 2, .raw = -1, .stack = 512, .dyn = 40, .valid = 40},
+		{.n_ips = 4, .abi = 2, .raw = -1, .stack = 512},
+		{.n_ips = 4, .abi = 0, .raw = -1},
+	};
+	const uint64_t packed[] = {64, 48, 0, 0};
+	struct sample_fields l = dwarf;
+
+	(void)state;
+	l.sample_type |= PERF_SAMPLE_CGROUP;
+	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+		struct shape in = shapes[i], want = shapes[i];
+
+		in.cgroup = want.cgroup = 4711;
+		want.stack = packed[i];
+		expect(&l, in, want);
+	}
+}
+
 /* A record that contradicts itself is kept as it is; nothing is read or written out of bounds. */
 static void damaged_is_kept(void **state)
 {
@@ -241,10 +268,15 @@ static void what_follows_goes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(full_dump_stays),	    cmocka_unit_test(rest_is_cut),
-		cmocka_unit_test(empty_dump_goes),	    cmocka_unit_test(kernel_thread_stays),
-		cmocka_unit_test(raw_is_stepped_over),	    cmocka_unit_test(damaged_is_kept),
-		cmocka_unit_test(end_of_the_address_space), cmocka_unit_test(what_follows_goes),
+		cmocka_unit_test(full_dump_stays),
+		cmocka_unit_test(rest_is_cut),
+		cmocka_unit_test(empty_dump_goes),
+		cmocka_unit_test(kernel_thread_stays),
+		cmocka_unit_test(raw_is_stepped_over),
+		cmocka_unit_test(damaged_is_kept),
+		cmocka_unit_test(end_of_the_address_space),
+		cmocka_unit_test(what_follows_goes),
+		cmocka_unit_test(cgroup_stays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
