@@ -19,6 +19,7 @@ enum {
 	HOLLOW_PARTS = 16,	     /* of a larger file one part in this many must be data */
 	EXTENTS_MAX = 4096,
 	CACHED_TRIES = 3,
+	LINKS_MAX = 40, /* as the kernel's MAXSYMLINKS */
 };
 
 /* ---- places -------------------------------------------------------------------------------- */
@@ -88,13 +89,13 @@ static bool is_mounted(const char *path)
 	return found;
 }
 
-/* Opens a directory on the way without mounting it. O_PATH does not mount the last component of a
- * path. Inside of an autofs, a directory that is not mounted is missing in the name cache, and,
- * where the cache cannot be asked alone (old kernels), in the list of mounts. A lookup at the same
- * time by another process can cause EAGAIN as well, so that is tried again. */
+/* Opens what is at a path without links without mounting it. O_PATH does not mount the last
+ * component of a path. Inside of an autofs, a directory that is not mounted is missing in the name
+ * cache, and, where the cache cannot be asked alone (old kernels), in the list of mounts. A lookup
+ * at the same time by another process can cause EAGAIN as well, so that is tried again. */
 static int place_of(const char *path, bool in_autofs)
 {
-	const int flags = O_PATH | O_CLOEXEC;
+	const int flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
 	int fd = -1, tries;
 
 	if (!in_autofs)
@@ -107,30 +108,77 @@ static int place_of(const char *path, bool in_autofs)
 	return fd;
 }
 
-/* Would opening the path trigger an automount? A recording could then make this machine connect to
- * any server, by a path such as /net/SERVER. */
-static bool leads_to_automount(const char *path)
+/* A path that is walked by hand: `at` is where we are, without links; `rest` is what comes. */
+struct walk {
+	char at[PATH_MAX], rest[PATH_MAX];
+	bool in_autofs; /* `at` is a folder of an autofs: what is in it may have to be mounted */
+};
+
+/* Takes the next component of the rest. False: there is none, or the path is too long, which open()
+ * will refuse, too. */
+static bool walk_step(struct walk *w)
 {
-	bool in_autofs = false;
-	char at[PATH_MAX];
-	const char *slash;
+	const char *name = w->rest + strspn(w->rest, "/");
+	const size_t n = strcspn(name, "/"), len = strlen(w->at);
+	char *slash = strrchr(w->at, '/');
 
-	for (slash = *path == '/' ? strchr(path + 1, '/') : NULL; slash;
-	     slash = strchr(slash + 1, '/')) {
-		struct statfs fs;
-		int place;
-
-		if ((size_t)(slash - path) >= sizeof at)
-			return false; /* open() will refuse it, too */
-		memcpy(at, path, (size_t)(slash - path));
-		at[slash - path] = '\0';
-		place = place_of(at, in_autofs);
-		if (place < 0)
-			return in_autofs;
-		in_autofs = !fstatfs(place, &fs) && fs.f_type == AUTOFS_SUPER_MAGIC;
-		close(place);
+	if (!n || len + n + 2 > sizeof w->at)
+		return false;
+	if (n == 2 && !memcmp(name, "..", 2)) {
+		if (slash)
+			*slash = '\0';
+	} else if (n != 1 || *name != '.') {
+		w->at[len] = '/';
+		memcpy(w->at + len + 1, name, n);
+		w->at[len + 1 + n] = '\0';
 	}
-	return in_autofs;
+	memmove(w->rest, name + n, strlen(name + n) + 1);
+	return true;
+}
+
+/* Puts what the link at `at` holds before the rest. */
+static bool walk_link(struct walk *w, int place)
+{
+	char target[PATH_MAX];
+	const ssize_t n = readlinkat(place, "", target, sizeof target);
+	const size_t rest = strlen(w->rest) + 1;
+
+	if (n <= 0 || (size_t)n + rest > sizeof w->rest)
+		return false;
+	memmove(w->rest + n, w->rest, rest);
+	memcpy(w->rest, target, (size_t)n);
+	*(*target == '/' ? w->at : strrchr(w->at, '/')) = '\0';
+	return true;
+}
+
+/* Would opening the path trigger an automount? A recording could then make this machine connect to
+ * any server, by a path such as /net/SERVER, or by one that leads there by links. */
+static bool leads_to_automount(const char *path, bool follow)
+{
+	struct walk w = {.in_autofs = false};
+	unsigned links = 0;
+
+	if (*path != '/' || strlen(path) >= sizeof w.rest)
+		return false;
+	memcpy(w.rest, path, strlen(path) + 1);
+	while (walk_step(&w)) {
+		const bool is_last = !w.rest[strspn(w.rest, "/")];
+		struct statfs fs;
+		struct stat st;
+		int place = is_last && w.in_autofs ? -1 : place_of(*w.at ? w.at : "/", w.in_autofs);
+		bool goes_on = place >= 0 && !fstat(place, &st);
+
+		if (goes_on && S_ISLNK(st.st_mode))
+			goes_on =
+				(follow || !is_last) && links++ < LINKS_MAX && walk_link(&w, place);
+		else if (goes_on && !is_last)
+			w.in_autofs = !fstatfs(place, &fs) && fs.f_type == AUTOFS_SUPER_MAGIC;
+		if (place >= 0)
+			close(place);
+		if (!goes_on || is_last)
+			return w.in_autofs;
+	}
+	return w.in_autofs;
 }
 
 /* Opens a path in our own root directory; EREMOTE if that would trigger an automount. */
@@ -140,7 +188,7 @@ static int find_here(const char *path, int flags)
 
 	if (fd >= 0 || errno == ENOENT)
 		return fd;
-	if (leads_to_automount(path)) {
+	if (leads_to_automount(path, !(flags & O_NOFOLLOW))) {
 		errno = EREMOTE;
 		return -1;
 	}

@@ -54,12 +54,15 @@ name = os.path.join(os.getcwd(), "hot")
 subprocess.run(["gcc", "-O1", "-g", "-o", name, "hot.c"], check=True)
 p = run(f"{BIN}/capture", "-q", "--no-compress", "-e", "cpu-clock:u", "-o", "hot.data", "--", name)
 trap, here = (begin + "h" * (len(name) - len(begin) - 3) + "hot" for begin in (f"{TRAP}/evil.example.com/", f"{TRAP}/here/"))  # as long as `name`
+LINKS = {"/mnt/all": TRAP, "/mnt/up": "../mnt/./net/evil.example.com", "/mnt/twice": "all/evil.example.com"}
+linked = {link: (link + "/" if to != TRAP else link + "/evil.example.com/") for link, to in LINKS.items()}
+linked = {link: begin + "h" * (len(name) - len(begin) - 3) + "hot" for link, begin in linked.items()}
 if p.returncode or len(trap) != len(name):
     tap.skip("autofs", "nothing can be recorded here" if p.returncode else f"{name} is too short a name")
     tap.end()
 with open("hot.data", "rb") as f:
     data = f.read()
-for path, to in (("net.data", trap), ("here.data", here)):
+for path, to in (("net.data", trap), ("here.data", here), *((f"{os.path.basename(link)}.data", to) for link, to in linked.items())):
     with open(path, "wb") as f:
         f.write(data.replace(name.encode(), to.encode()))
 ends = mount_autofs(TRAP)
@@ -72,6 +75,10 @@ tap.check(asked == ["evil.example.com"], "reading a file below autofs asks for t
 for options in ([], ["--stats"], ["-f", "pprof", "-o", "x.pb"]):
     p = run(f"{BIN}/resolve", "--no-cache", *options, "net.data")
     tap.check(p.returncode == 0 and not asked, f"resolve {' '.join(options)}: nothing is asked for", (p.returncode, asked, p.stderr))
+for link, to in LINKS.items():
+    os.symlink(to, link)
+    p = run(f"{BIN}/resolve", "--no-cache", "--stats", f"{os.path.basename(link)}.data")
+    tap.check(p.returncode == 0 and not asked and "would have to be mounted first" in p.stderr, f"by a link to {to}: nothing is asked for", (p.returncode, asked, p.stderr))
 words = run(f"{BIN}/resolve", "--no-cache", "--stats", "net.data").stderr
 tap.check("would have to be mounted first" in words, "--stats: the file would have to be mounted first", words)
 # What is mounted already is read, also where openat2() is missing, as before Linux 5.6 and in some sandboxes.
