@@ -83,8 +83,7 @@ static ssize_t reply(int to, int fd, int error)
 	return sendmsg(to, &m, MSG_NOSIGNAL);
 }
 
-/* Closes what came with the fork, but for the standard streams and one more. */
-static void close_others(int keep)
+void helper_close_others(int keep)
 {
 	enum { CLOSE_RANGE = 436 }; /* Linux 5.9; the same number on all architectures */
 	const int first = STDERR_FILENO + 1;
@@ -110,7 +109,7 @@ static void stand_apart(int keep)
 		signal(ignored[i], SIG_IGN);
 	for (fd = 0; null >= 0 && fd <= STDERR_FILENO; fd++)
 		dup2(null, fd);
-	close_others(keep);
+	helper_close_others(keep);
 }
 
 static void run_helper(int from)

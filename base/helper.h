@@ -16,6 +16,8 @@
  * before there are threads. */
 void helper_start(void);
 bool helper_runs(void);
+/* Closes what came with a fork, but for the standard streams and one more. */
+void helper_close_others(int keep);
 /* tempfile_open_here() in the helper: a descriptor, or -1 with errno. */
 int helper_temp(void);
 /* Is it a path of a process that only the helper can open? */

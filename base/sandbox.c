@@ -185,7 +185,8 @@ int sandbox_enter(struct sandbox *s, char *lacks, size_t size, struct err *err)
 	lacks[0] = '\0';
 	allow(s, open("/dev/null", O_PATH | O_CLOEXEC));
 	/* Before anything is given up. Without the helper files of containers are not found. */
-	helper_start();
+	if (!s->no_helper)
+		helper_start();
 	rc = enter(s, lacks, size, err);
 	while (s->n_paths)
 		close(s->paths[--s->n_paths]);

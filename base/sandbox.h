@@ -9,8 +9,8 @@
  *   reading is free. Nothing is executed (landlock, seccomp);
  * - seccomp(2) lets pass the system calls that parsing, threads and writing need. Others fail with
  *   ENOSYS; exec, sockets, ptrace, signals to others, changes of owners and modes with EPERM. With
- *   `network` it is the other way round: what is named here fails, but sockets remain, for
- *   libdebuginfod.
+ *   `network`, for the process that fetches, it is the other way round: what is named here fails,
+ *   but sockets remain.
  *
  * /proc/PID/root, maps, map_files and exe of other processes, through which files of containers are
  * found, are closed to a process with landlock. A helper process that was started before opens them
@@ -37,6 +37,7 @@ struct sandbox {
 	bool may_chown;	   /* an output that replaces another user's file keeps its owner */
 	bool terminal;	   /* may be switched to single keys */
 	bool may_override; /* root writes into another user's folder */
+	bool no_helper;	   /* no file of another process is read */
 };
 
 /* Allows an output (base/outfile.h) to be written: the folder that it is in, or itself if it is no

@@ -27,16 +27,19 @@ static int enter(struct sandbox *s, const char *command, bool verbose, struct er
 	return rc;
 }
 
-/* With fetching, libdebuginfod needs sockets and its cache. */
-static void allow_loading(struct sandbox *s, const struct load_options *load)
+/* With fetching, a process is started that keeps sockets; what it fetches is checked, and removed
+ * if it is no good, by this one. */
+static int allow_loading(struct sandbox *s, const struct load_options *load, struct err *err)
 {
 	char *fetched;
 
 	allow_cache(s, load->symbolizer.cache_dir);
-	s->network = load->fetch != FETCH_MODE_OFF;
-	fetched = s->network ? modules_fetch_dir() : NULL;
+	if (load->fetch == FETCH_MODE_OFF)
+		return 0;
+	fetched = modules_fetch_dir();
 	allow_cache(s, fetched);
 	free(fetched);
+	return modules_fetch_apart(err);
 }
 
 int confine_resolve(const struct resolve *r, struct err *err)
@@ -49,7 +52,8 @@ int confine_resolve(const struct resolve *r, struct err *err)
 		sandbox_allow_folder(&s, r->unbundle_dir);
 	sandbox_allow_output(&s, r->output_path ? r->output_path : "/dev/stdout");
 	s.terminal = r->browses;
-	allow_loading(&s, &r->load);
+	if (allow_loading(&s, &r->load, err))
+		return -(int)err->code;
 	return enter(&s, "resolve", r->verbose, err);
 }
 
@@ -65,6 +69,7 @@ int confine_regress(const struct regress_command *c, struct err *err)
 	for (i = 0; i < sizeof paths / sizeof *paths; i++)
 		if (paths[i] && *paths[i])
 			sandbox_allow_output(&s, paths[i]);
-	allow_loading(&s, &c->load);
+	if (allow_loading(&s, &c->load, err))
+		return -(int)err->code;
 	return enter(&s, "regress", c->verbose, err);
 }

@@ -218,6 +218,35 @@ static void run_query(struct transfer *t)
 
 /* ---- turns ------------------------------------------------------------------------------- */
 
+static struct worker *any_worker(struct debuginfod *d)
+{
+	size_t i;
+
+	for (i = 0; i < WORKERS_MAX; i++)
+		if (d->workers[i].pid)
+			return &d->workers[i];
+	return NULL;
+}
+
+/* A worker finds out, as this process may have no sockets. Without an answer all are reachable. */
+static void find_reachable(struct debuginfod *d, bool reachable[DEBUGINFOD_SERVERS_MAX])
+{
+	struct worker *w = any_worker(d);
+	struct worker_request *q = calloc(1, sizeof *q);
+	struct worker_reply *r = calloc(1, sizeof *r);
+
+	memset(reachable, true, DEBUGINFOD_SERVERS_MAX);
+	if (w && q && r) {
+		q->reach_ms = d->clocks.connect ? d->clocks.connect : 1;
+		if (!worker_ask(w, q) && worker_wait(w, r, (int)(q->reach_ms + GRACE_MS)) > 0)
+			memcpy(reachable, r->reachable, sizeof r->reachable);
+		else
+			worker_kill(w, d->cache_dir);
+	}
+	free(q);
+	free(r);
+}
+
 /* Tests once which servers can be reached. The lock is not held while waiting for them. */
 static void get_ready(struct debuginfod *d)
 {
@@ -229,21 +258,11 @@ static void get_ready(struct debuginfod *d)
 		return;
 	d->state = TRYING;
 	pthread_mutex_unlock(&d->lock);
-	servers_reach(&d->servers, d->clocks.connect, reachable);
+	find_reachable(d, reachable);
 	pthread_mutex_lock(&d->lock);
 	servers_set_reachable(&d->servers, reachable);
 	d->state = READY;
 	pthread_cond_broadcast(&d->changed);
-}
-
-static bool any_worker(const struct debuginfod *d)
-{
-	size_t i;
-
-	for (i = 0; i < WORKERS_MAX; i++)
-		if (d->workers[i].pid)
-			return true;
-	return false;
 }
 
 static const struct refused *was_refused(const struct debuginfod *d,
@@ -259,7 +278,7 @@ static const struct refused *was_refused(const struct debuginfod *d,
 }
 
 /* Why is no server asked? NOT_ASKED: one is. *detail is valid while the lock is held. */
-static enum fetch_result refusal(const struct debuginfod *d, const struct debuginfod_query *q,
+static enum fetch_result refusal(struct debuginfod *d, const struct debuginfod_query *q,
 				 const char **detail)
 {
 	const struct refused *earlier = was_refused(d, q);

@@ -73,6 +73,16 @@ void servers_done(struct servers *s)
 	*s = (struct servers){0};
 }
 
+bool servers_have_word(const struct servers *s, const char *word)
+{
+	size_t i;
+
+	for (i = 0; i < s->words.n; i++)
+		if (!strcmp(s->words.v[i], word))
+			return true;
+	return false;
+}
+
 bool servers_any(const struct servers *s)
 {
 	size_t i;

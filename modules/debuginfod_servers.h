@@ -33,6 +33,8 @@ struct server_list {
  * of memory. */
 int servers_init(struct servers *s);
 void servers_done(struct servers *s);
+/* Is it one of the words, as servers_left() writes them? */
+bool servers_have_word(const struct servers *s, const char *word);
 bool servers_any(const struct servers *s);
 /* The servers that are not switched off; `text` gets them in the form of DEBUGINFOD_URLS. */
 struct server_list servers_left(const struct servers *s, char text[DEBUGINFOD_URLS_MAX]);

@@ -17,6 +17,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "modules/debuginfod_servers.h"
+#include "modules/fetch_process.h"
 
 enum {
 	/* Interval of progress messages; the library calls back at every packet. */
@@ -30,6 +32,7 @@ enum {
 
 /* The library's handle with its connections, kept between queries. */
 struct session {
+	struct servers known; /* of the environment as it was; no others are asked */
 	debuginfod_client *handle;
 	int log_fd; /* a file in memory */
 };
@@ -120,14 +123,16 @@ static bool session_begin(struct session *s, const char **why)
 
 /* A library that does not know policies takes them for servers, so they are left out. A library
  * built without signature checks ignores them, too. What was fetched is checked in any case. */
-static void set_urls(const struct debuginfod_library *lib, const char *urls)
+static void set_urls(const struct debuginfod_library *lib, const struct servers *known,
+		     const char *urls)
 {
 	char text[DEBUGINFOD_URLS_MAX], copy[DEBUGINFOD_URLS_MAX], *word, *state, *p = text;
 
 	*p = 0;
 	snprintf(copy, sizeof copy, "%s", urls);
 	for (word = strtok_r(copy, " ", &state); word; word = strtok_r(NULL, " ", &state))
-		if (lib->knows_ima || strncmp(word, "ima:", 4))
+		if (servers_have_word(known, word) &&
+		    (lib->knows_ima || strncmp(word, "ima:", 4) != 0))
 			p += snprintf(p, sizeof text - (size_t)(p - text), "%s%s",
 				      p == text ? "" : " ", word);
 	setenv(DEBUGINFOD_URLS_ENV_VAR, text, 1);
@@ -174,7 +179,7 @@ static void answer(struct session *s, struct transfer *transfer)
 	}
 	r->is_over = false;
 	lib = debuginfod_library(&why);
-	set_urls(lib, transfer->request->urls);
+	set_urls(lib, &s->known, transfer->request->urls);
 	lib->set_user_data(s->handle, transfer);
 	limit_files(file_limit(transfer->request));
 	r->fd_or_errno = call(lib, s->handle, transfer->request, &path);
@@ -218,6 +223,8 @@ static void serve(int fd, const struct worker_setup *setup)
 	struct session session = {.log_fd = -1};
 	ssize_t n;
 
+	if (servers_init(&session.known))
+		return;
 	prepare_environment(setup);
 	while (q && r && (n = recv(fd, q, sizeof *q, 0)) > 0) {
 		struct transfer transfer = {.fd = fd, .request = q, .reply = r};
@@ -225,7 +232,11 @@ static void serve(int fd, const struct worker_setup *setup)
 		if (n != (ssize_t)sizeof *q)
 			continue; /* a cancellation that came too late */
 		memset(r, 0, sizeof *r);
-		answer(&session, &transfer);
+		r->is_over = q->reach_ms;
+		if (q->reach_ms)
+			servers_reach(&session.known, q->reach_ms, r->reachable);
+		else
+			answer(&session, &transfer);
 		if (send(fd, r, sizeof *r, MSG_NOSIGNAL) < 0)
 			break;
 	}
@@ -245,37 +256,50 @@ static void leave_standard_streams(void)
 		close(null);
 }
 
-/* ---- in the process that asks ------------------------------------------------------------ */
+/* Signals to the process group are for the parent: when it ends, it asks the library to end, which
+ * removes incomplete files. */
+void worker_stand_apart(void)
+{
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	leave_standard_streams();
+}
 
-static int start_one(struct worker *v, size_t n, const struct worker_setup *setup)
+/* ---- in the process that starts them ----------------------------------------------------- */
+
+int worker_start(struct worker *w, const struct worker_setup *setup, const struct worker *others,
+		 size_t n)
 {
 	int pair[2];
 	size_t i;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return -1;
-	v[n] = (struct worker){.pid = fork(), .fd = pair[0]};
-	if (v[n].pid < 0) {
-		v[n].pid = 0;
+	*w = (struct worker){.pid = fork(), .fd = pair[0]};
+	if (w->pid < 0) {
+		*w = (struct worker){.fd = -1};
 		close(pair[0]);
 		close(pair[1]);
 		return -1;
 	}
-	if (v[n].pid) {
+	if (w->pid) {
 		close(pair[1]);
 		return 0;
 	}
-	/* Signals to the process group are for the parent: when it ends, it asks the library to
-	 * end, which removes incomplete files. */
-	signal(SIGINT, SIG_IGN);
-	signal(SIGTERM, SIG_IGN);
-	signal(SIGHUP, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
-	for (i = 0; i <= n; i++)
-		close(v[i].fd);
-	leave_standard_streams();
+	close(pair[0]);
+	for (i = 0; i < n; i++)
+		close(others[i].fd);
+	worker_stand_apart();
 	serve(pair[1], setup);
 	_exit(0);
+}
+
+static int start_one(struct worker *v, size_t n, const struct worker_setup *setup)
+{
+	return fetch_process_runs() ? fetch_process_start(&v[n], setup)
+				    : worker_start(&v[n], setup, v, n);
 }
 
 int workers_start(struct worker *v, size_t n, const struct worker_setup *setup)
@@ -326,12 +350,17 @@ void worker_kill(struct worker *w, const char *cache_dir)
 {
 	if (!w->pid)
 		return;
+	if (fetch_process_runs()) {
+		fetch_process_kill(w);
+		return;
+	}
 	kill(w->pid, SIGSTOP);
 	remove_unfinished(w->pid, cache_dir);
 	kill(w->pid, SIGKILL);
 	while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	close(w->fd);
+	if (w->fd >= 0)
+		close(w->fd);
 	*w = (struct worker){.fd = -1};
 }
 

@@ -28,6 +28,7 @@ struct worker_request {
 	char urls[DEBUGINFOD_URLS_MAX]; /* value of DEBUGINFOD_URLS, with n_servers servers */
 	size_t n_servers;
 	uint64_t limit_bytes;
+	unsigned reach_ms; /* not 0: which servers can be connected to in this time, and no file */
 };
 
 struct worker_reply {
@@ -42,7 +43,8 @@ struct worker_reply {
 	bool is_whole_file;
 	bool is_too_large;
 	bool no_library;
-	char path[PATH_MAX]; /* of the file; with no_library the reason */
+	char path[PATH_MAX];			/* of the file; with no_library the reason */
+	bool reachable[DEBUGINFOD_SERVERS_MAX]; /* with reach_ms */
 	struct debuginfod_log log;
 };
 
@@ -51,7 +53,8 @@ struct worker_setup {
 	unsigned silence_s, total_s; /* the library's own timeouts, longer than ours */
 };
 
-/* Starts n workers; to be called before there are threads. Returns 0, or -1 if none was started. */
+/* Starts n workers, by the process that fetches (fetch_process.h) if it runs; else to be called
+ * before there are threads. Returns 0, or -1 if none was started. */
 int workers_start(struct worker *v, size_t n, const struct worker_setup *setup);
 void workers_stop(struct worker *v, size_t n, const char *cache_dir);
 
@@ -63,5 +66,11 @@ int worker_wait(struct worker *w, struct worker_reply *reply, int timeout_ms);
 void worker_cancel(struct worker *w);
 /* Kills the worker, and removes the files below cache_dir that it was writing. */
 void worker_kill(struct worker *w, const char *cache_dir);
+
+/* Starts one as a child of this process, without the descriptors of n others. Returns 0 or -1. */
+int worker_start(struct worker *w, const struct worker_setup *setup, const struct worker *others,
+		 size_t n);
+/* Ignores the signals that are for the parent, and lets go of its standard streams. */
+void worker_stand_apart(void);
 
 #endif

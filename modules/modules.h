@@ -263,6 +263,12 @@ void modules_free(struct modules *m);
 /* Where fetched files are kept; "" for nowhere. The caller frees it; NULL: out of memory. */
 char *modules_fetch_dir(void);
 
+/* Starts a process that does the fetching of this process from now on, in a sandbox of its own
+ * (base/sandbox.h) with sockets and nothing to write to but modules_fetch_dir(). To be called
+ * before this process gives up its sockets, and before there are threads; later calls do nothing.
+ * Returns 0, or negative with *err. */
+int modules_fetch_apart(struct err *err);
+
 /* The prefix for all paths; "" for none. */
 const char *modules_symfs(const struct modules *m);
 /* What the recording carries; NULL: nothing. */

@@ -116,6 +116,7 @@ else:
     COMMANDS = {
         "resolve": [f"{BIN}/resolve", "in.folded.gz", "-o", "out/o.folded"],
         "resolve to a pipe": [f"{BIN}/resolve", "in.folded.gz"],
+        "resolve, which may fetch": [f"{BIN}/resolve", "--debuginfod=full", "in.folded.gz"],  # another process has the network
         "regress": [f"{BIN}/regress", "--base", "in.folded.gz", "--new", "in.folded.gz", "--json", "out/j", "-q"],
     }
     for what, command in COMMANDS.items():
