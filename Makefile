@@ -48,11 +48,13 @@ HARDEN_LD := $(if $(SAN)$(DEBUG),,-pie -Wl,-z,relro,-z,now)
 UNSPOOL_CFLAGS := -std=gnu11 $(OPT) $(WARN) $(HARDEN) -fno-omit-frame-pointer -pthread \
 	$(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=undefined) $(CFLAGS)
 # The cache tells builds of resolve apart by their build ids.
-LDLIBS := -Wl,--build-id -ldw -lelf -lz -llzma -lzstd -liberty -ltraceevent -lncursesw -ltinfo -ldl -lm -pthread
+# A command is linked with what it uses only: capture builds where the others' libraries are missing.
+CAPTURE_LIBS := -Wl,--build-id -lzstd -llzma -lz -liberty -lm -pthread
+LDLIBS := -ldw -lelf -ltraceevent -lncursesw -ltinfo -ldl $(CAPTURE_LIBS)
 # What only this refers to weakly (reader/reader.c); capture goes without.
-TRACE_TEXTS := -Wl,-u,tracepoints_new
-LDLIBS += $(TRACE_TEXTS)
-$(BIN)/capture: LDLIBS := $(filter-out $(TRACE_TEXTS),$(LDLIBS))
+LDLIBS += -Wl,-u,tracepoints_new
+$(BIN)/capture: LDLIBS := $(CAPTURE_LIBS)
+$(BIN)/regress: LDLIBS := $(filter-out -lncursesw -ltinfo,$(LDLIBS))
 CMOCKA := -lcmocka
 
 
@@ -105,7 +107,7 @@ $(COMMANDS:%=$(BIN)/%): $(BIN)/%: $(BUILD)/cmd/%.o $(CMD_LIB) $(ALL_LIBS)
 static-capture: $(BUILD)/static/capture
 $(BUILD)/static/capture: $(BUILD)/cmd/capture.o $(CMD_LIB) $(ALL_LIBS)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(UNSPOOL_CFLAGS) $(LDFLAGS) $(INSTALL_STRIP) -static-pie -o $@ $< $(CMD_LIB) $(ALL_LIBS) -Wl,--build-id -lzstd -llzma -lz -liberty -lm -pthread
+	$(Q)$(CC) $(UNSPOOL_CFLAGS) $(LDFLAGS) $(INSTALL_STRIP) -static-pie -o $@ $< $(CMD_LIB) $(ALL_LIBS) $(CAPTURE_LIBS)
 .PHONY: static-capture
 
 # Unit tests: tests/STAGE/test_X.c, linked with the archives up to STAGE only.

@@ -96,7 +96,7 @@ static void poll_without_memory(void **state)
 		skip();
 	assert_int_equal(rc, 0);
 	assert_true(WIFEXITED(result.child_status) && !WEXITSTATUS(result.child_status));
-	assert_in_range(n_polls, 1, 2000); /* 5 ms each; without a pause there were 720,034 */
+	assert_in_range(n_polls, 1, 100000); /* 5 ms each; without a pause there were 720,034 */
 }
 
 int main(void)
