@@ -95,7 +95,8 @@ static void add_command(struct firefox *f, const struct perf_file_info *info)
 
 static void add_machine(struct firefox *f, const struct perf_file_info *info)
 {
-	add_command(f, info);
+	if (!f->opt->no_cmdline)
+		add_command(f, info);
 	add_string(f, ",\n\"abi\":", info->arch);
 	add_string(f, ",\"oscpu\":", info->os_release);
 	add_string(f, ",\"CPUName\":", info->cpu_desc);

@@ -129,6 +129,9 @@ static bool hint_stack_size(const struct loaded *p, const struct hint_to *to)
 	return true;
 }
 
+static const char before_it_began[] = "code was mapped before the recording began, or by another "
+				      "process: record from the start of the program";
+
 /* What helps against stacks that end for a reason. */
 static const char *root_help(enum unwind_stop why)
 {
@@ -141,14 +144,28 @@ static const char *root_help(enum unwind_stop why)
 		[UNWIND_STOP_NO_BINARY] =
 			"resolve where it was recorded, or give the files by --symfs DIR",
 		[UNWIND_STOP_BAD_CFI] = "another unwinder may do better: --unwinder=libdw",
-		[UNWIND_STOP_NO_MAP] = "code was mapped before the recording began, or by another "
-				       "process: record from the start of the program",
+		[UNWIND_STOP_NO_MAP] = before_it_began,
 		[UNWIND_STOP_DEPTH] = "raise --max-stack",
 		[UNWIND_STOP_SWITCHED] = "a sample holds one stack: Go's runtime and signal "
 					 "handlers run on stacks of their own",
 	};
 
 	return help[why] ? help[why] : "--stats says more";
+}
+
+/* perf begins each part with the maps of its own child only, and none of what that has started. */
+static const char before_this_part[] =
+	"parts of perf record --switch-output lack the maps of processes that began before them: "
+	"capture --switch-output writes whole parts";
+
+static bool is_part(const struct loaded *p)
+{
+	const struct perf_file_info *i = perf_file_info(p->file);
+
+	for (size_t k = 0; k < i->n_cmdline && strcmp(i->cmdline[k], "--") != 0; k++)
+		if (!strncmp(i->cmdline[k], "--switch-output", 15))
+			return !strstr(i->cmdline[0], "capture");
+	return false;
 }
 
 static bool hint_roots(const struct loaded *p, const struct hint_to *to)
@@ -166,7 +183,8 @@ static bool hint_roots(const struct loaded *p, const struct hint_to *to)
 	    p->unwind.stops[worst] * 100 < all * CUT_PERCENT)
 		return false;
 	hint(to, "%.0f %% of the stacks reach no root; most of these: %s; %s",
-	     100 - percent(whole, all), unwind_stop_text(worst), root_help(worst));
+	     100 - percent(whole, all), unwind_stop_text(worst),
+	     worst == UNWIND_STOP_NO_MAP && is_part(p) ? before_this_part : root_help(worst));
 	return true;
 }
 

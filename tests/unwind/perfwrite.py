@@ -46,10 +46,11 @@ class PerfWriter:
         body += struct.pack("<Q", self.stack_bytes) + stack + bytes(self.stack_bytes - len(stack))
         self.record(SAMPLE, MISC_USER, body + struct.pack("<Q", len(stack)))
 
-    def write(self, path):
+    def write(self, path, more=None):
+        """`more`: features by bit."""
         attr = struct.pack("<IIQQQQQ", 1, 112, 0, 1, IP | TID | TIME | CALLCHAIN | PERIOD | REGS_USER | STACK_USER, 0,
                            FLAGS | (1 << 25 if self.monotonic else 0))
         attr = (attr + bytes(80 - len(attr)) + struct.pack("<QIi", self.regs_mask, self.stack_bytes, self.monotonic)).ljust(112, b"\0")
         # Of period and sample_type as declared: the sample above is IP TID TIME PERIOD, CALLCHAIN with no entries.
         with open(path, "wb") as f:
-            f.write(perf_data(attr, b"".join(self.data), {OSRELEASE: string(self.os_release), ARCH: string(self.arch)}))
+            f.write(perf_data(attr, b"".join(self.data), {OSRELEASE: string(self.os_release), ARCH: string(self.arch), **(more or {})}))
