@@ -224,7 +224,7 @@ install: all completions
 	install $(INSTALL_STRIP) -m 755 $(COMMANDS:%=$(BIN)/%) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(wildcard doc/*.1) $(share)/man/man1
 	install -m 644 $(wildcard doc/*.7) $(share)/man/man7
-	install -m 644 README.md $(wildcard doc/*.md doc/*.json) $(share)/doc/unspool
+	install -m 644 README.md $(wildcard doc/*.md doc/*.json packaging/systemd/*.service) $(share)/doc/unspool
 	install -m 644 $(COMMANDS:%=$(BUILD)/completions/%) $(share)/bash-completion/completions
 	install -m 644 $(COMMANDS:%=$(BUILD)/completions/_%) $(share)/zsh/vendor-completions
 	install -m 644 $(COMMANDS:%=$(BUILD)/completions/%.fish) $(share)/fish/vendor_completions.d
