@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/vec.h"
 #include "modules/modules.h"
 
 /* Symbols number the lambdas and the unnamed types of a function ("f()::{lambda(int)#2}"), DWARF
@@ -203,7 +204,8 @@ struct dwarf_site {
 	bool is_by_compiler_of_c; /* its language passes arguments as the processor's ABI says */
 	struct dwarf_expr frame_base;
 	const struct dwarf_call *call; /* that ends just behind the address; NULL: not known */
-	const void *unit, *function;   /* private */
+	uint64_t innermost; /* the same for all addresses of the innermost function's copy */
+	const void *unit, *function; /* private */
 };
 
 struct dwarf_params; /* opaque; for one thread */
@@ -223,6 +225,18 @@ bool dwarf_params_address(const struct dwarf_site *site, uint64_t index, uint64_
 /* A base type at an offset of the site's unit (DW_OP_convert); NULL: none. */
 const struct dwarf_type *dwarf_params_base_type(struct dwarf_params *p,
 						const struct dwarf_site *site, uint64_t off);
+
+struct dwarf_line_places {
+	VEC(uint64_t) vaddrs; /* by rising address */
+	bool has_file;	      /* some code is of that file */
+	uint32_t next_line;   /* with code, behind the wanted one; 0: none */
+};
+
+/* Where the code of a line begins: in each function, and in each copy of one that was inlined, its
+ * first address. `file` is the end of a path. Fills a zeroed *ret, whose vaddrs the caller frees.
+ * Returns 0 or -ERR_NOMEM. */
+int dwarf_params_line(struct dwarf_params *p, const char *file, size_t n, uint32_t line,
+		      struct dwarf_line_places *ret);
 unsigned dwarf_params_address_bytes(const struct dwarf_site *site);
 
 #endif

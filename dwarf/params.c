@@ -142,8 +142,8 @@ static void open_unit(struct dwarf_params *p, struct dwarf_param_unit *u,
 		open_lists(u);
 }
 
-static struct dwarf_param_unit *unit_of(struct dwarf_params *p, const struct dwarf_file *f,
-					const struct dwarf_unit *unit)
+struct dwarf_param_unit *dwarf_param_unit(struct dwarf_params *p, const struct dwarf_file *f,
+					  const struct dwarf_unit *unit)
 {
 	const uint32_t known = hash_get(&p->by_unit, (uintptr_t)unit);
 	struct dwarf_param_unit *u;
@@ -169,7 +169,7 @@ struct dwarf_param_unit *dwarf_param_unit_of(struct dwarf_params *p, struct dwar
 {
 	const struct dwarf_unit *unit = die.file ? dwarf_file_unit_at(die.file, die.off) : NULL;
 
-	return unit ? unit_of(p, die.file, unit) : NULL;
+	return unit ? dwarf_param_unit(p, die.file, unit) : NULL;
 }
 
 bool dwarf_param_die(struct dwarf_params *p, struct dwarf_ref at, struct dwarf_any_die *ret,
@@ -291,6 +291,7 @@ struct descent {
 	size_t n;
 	VEC(struct dwarf_param) params; /* of the last level */
 	const struct dwarf_call *call;
+	uint64_t innermost; /* offset of the last level's DIE */
 };
 
 /* The register that a parameter is passed in: where it is when the function begins. */
@@ -392,6 +393,7 @@ static void descend(struct descent *s, const struct dwarf_any_die *function)
 		const bool is_function = !depth || at.tag == DW_TAG_inlined_subroutine;
 
 		s->n += is_function;
+		s->innermost = is_function ? at.at.off : s->innermost;
 		more = read_level(s, &at, is_function, &inner);
 		if (is_function)
 			end_level(s);
@@ -409,6 +411,13 @@ static struct dwarf_params_of *reversed(struct descent *s)
 	return ret;
 }
 
+void dwarf_param_lines(struct dwarf_params *p, struct dwarf_param_unit *u)
+{
+	if (!u->has_lines && dwarf_lines_read(&u->lines, &u->main, &p->filter, true) < 0)
+		p->failed = true;
+	u->has_lines = true;
+}
+
 /* Where the code begins that belongs to the second line that a function has: before, it stores its
  * parameters where they are to be. */
 static uint64_t body_of(struct dwarf_params *p, struct dwarf_param_unit *u,
@@ -417,9 +426,7 @@ static uint64_t body_of(struct dwarf_params *p, struct dwarf_param_unit *u,
 	const struct dwarf_rows *rows;
 	size_t lo = 0, hi;
 
-	if (!u->has_lines && dwarf_lines_read(&u->lines, &u->main, &p->filter, true) < 0)
-		p->failed = true;
-	u->has_lines = true;
+	dwarf_param_lines(p, u);
 	rows = &u->lines.rows;
 	for (hi = rows->n; lo < hi;) {
 		size_t mid = lo + (hi - lo) / 2;
@@ -470,6 +477,7 @@ static struct dwarf_site *make_site(struct dwarf_params *p, struct dwarf_param_u
 				    .name = dwarf_param_function_name(p, &d, u),
 				    .is_by_compiler_of_c = is_c(u->main.language),
 				    .call = s->call,
+				    .innermost = s->innermost,
 				    .unit = u,
 				    .function = f};
 	result = dwarf_param_inherited(p, &d, &owner, DWARF_AT_TYPE);
@@ -499,7 +507,7 @@ static struct dwarf_site *find_site(struct dwarf_params *p, uint64_t vaddr)
 	}
 	if (!lo || vaddr >= p->ranges.v[lo - 1].hi)
 		return NULL;
-	u = unit_of(p, &p->main, &p->main.units[p->ranges.v[lo - 1].unit]);
+	u = dwarf_param_unit(p, &p->main, &p->main.units[p->ranges.v[lo - 1].unit]);
 	if (!u)
 		return NULL;
 	dwarf_param_unit_read(p, u);

@@ -52,6 +52,11 @@ struct dwarf_params {
 	bool failed;	       /* out of memory */
 };
 
+/* A unit, opened. NULL: damaged, or out of memory (then p->failed). */
+struct dwarf_param_unit *dwarf_param_unit(struct dwarf_params *p, const struct dwarf_file *f,
+					  const struct dwarf_unit *unit);
+/* Reads its line table. */
+void dwarf_param_lines(struct dwarf_params *p, struct dwarf_param_unit *u);
 /* The opened unit of a DIE. NULL: none, damaged, or out of memory (then p->failed). */
 struct dwarf_param_unit *dwarf_param_unit_of(struct dwarf_params *p, struct dwarf_ref die);
 /* Reads the DIE that a reference leads to, and its unit. */

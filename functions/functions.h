@@ -33,6 +33,7 @@ enum func_flags {
 	FUNC_WEAK = 1,
 	FUNC_GLOBAL = 2,
 	FUNC_SIZELESS = 4, /* size unknown: extends to the next start, at most to `end` */
+	FUNC_CHOOSES = 8,  /* STT_GNU_IFUNC: returns which function its callers get */
 };
 
 #define FUNC_TAG_MAX ((1u << 28) - 1)

@@ -283,6 +283,8 @@ static int add_symbol(struct reader *r, struct functab *tab, Elf64_Sym *sym, siz
 		f.flags |= FUNC_WEAK;
 	else if (bind == STB_GLOBAL)
 		f.flags |= FUNC_GLOBAL;
+	if (ELF64_ST_TYPE(sym->st_info) == STT_GNU_IFUNC)
+		f.flags |= FUNC_CHOOSES;
 	return functab_add(tab, &f);
 }
 

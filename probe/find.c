@@ -35,6 +35,7 @@ struct search {
 	struct probe_places *ret;
 	enum probe_kind kind;
 	const struct func *too_short; /* a function that is meant ends before the offset */
+	const struct func *chooser;   /* one that is meant returns which function is called */
 	const struct func *within;    /* the offset is within an instruction of this one */
 };
 
@@ -222,6 +223,10 @@ static int add_matching(struct search *s, uint64_t plus)
 		    (s->pattern.is_wild && (is_added(f->name) || f->flags & FUNC_SIZELESS)) ||
 		    !pattern_matches(&s->pattern, f->name))
 			continue;
+		if (f->flags & FUNC_CHOOSES) {
+			s->chooser = f;
+			continue;
+		}
 		if (f->start + plus >= f->end && plus) {
 			s->too_short = f;
 			continue;
@@ -229,6 +234,27 @@ static int add_matching(struct search *s, uint64_t plus)
 		if (add_function(s, f, plus))
 			return -1;
 	}
+	return 0;
+}
+
+/* The functions that a name which is chosen at the start of a program (STT_GNU_IFUNC) may stand
+ * for, as glibc calls them: __memcpy_avx_unaligned .. */
+static int add_choices(struct search *s, uint64_t plus)
+{
+	const char *name = s->chooser->name;
+	const size_t n = strcspn(name, "@");
+
+	for (size_t i = 0; i < s->tab.funcs.n; i++) {
+		const struct func *f = &s->tab.funcs.v[i];
+
+		if (strncmp(f->name, "__", 2) || strncmp(f->name + 2, name, n) ||
+		    f->name[2 + n] != '_' || is_part(f->name) || f->flags & FUNC_CHOOSES ||
+		    (plus && f->start + plus >= f->end))
+			continue;
+		if (add_function(s, f, plus))
+			return -1;
+	}
+	s->ret->is_chosen = s->ret->places.n;
 	return 0;
 }
 
@@ -265,6 +291,18 @@ static int not_found(struct search *s, struct err *err)
 	char text[256] = "";
 	size_t used = 0;
 
+	if (p->len > 4 && !memcmp(p->text + p->len - 4, "@plt", 4))
+		return err_set(
+			err, ERR_NOT_FOUND, s->ret->path,
+			"'%.*s' is the way from here to a function of a library: probe that, "
+			"as in uprobe:libc.so.6:%.*s, whose samples say who called it",
+			(int)p->len, p->text, (int)p->len - 4, p->text);
+	if (s->chooser)
+		return err_set(
+			err, ERR_NOT_FOUND, s->ret->path,
+			"'%.*s' is chosen among several functions when a program starts, and "
+			"their names are not here: install the library's debug symbols",
+			(int)p->len, p->text);
 	if (s->within)
 		return err_set(err, ERR_NOT_FOUND, s->ret->path,
 			       "'%.*s': no instruction begins there, and a probe within one would "
@@ -315,11 +353,13 @@ static int find_functions(struct search *s, const struct probe_spec *spec, struc
 	s->ret->is_go = go_table_open(&go, s->mod->image);
 	pattern_init(&s->pattern, spec->what, spec->what_len);
 	rc = read_functions(s) || add_matching(s, spec->plus);
-	if (!rc && !s->ret->places.n && !s->pattern.is_wild) {
+	if (!rc && !s->ret->places.n && !s->chooser && !s->pattern.is_wild) {
 		s->pattern.last_part = s->ret->by_last_part = true;
 		rc = add_matching(s, spec->plus);
 		s->pattern.last_part = false;
 	}
+	if (!rc && !s->ret->places.n && s->chooser)
+		rc = add_choices(s, spec->plus);
 	rc = rc ? err_nomem(err) : s->ret->places.n ? 0 : not_found(s, err);
 	pattern_done(&s->pattern);
 	functab_done(&s->tab);
@@ -357,6 +397,8 @@ static int find_in_module(struct search *s, const struct probe_spec *spec, struc
 {
 	if (spec->kind == PROBE_USDT)
 		return usdt_find(s->mod->image, spec, s->ret, err);
+	if (spec->line)
+		return lines_find(s->mod, spec, s->ret, err);
 	if (spec->has_address)
 		return find_address(s, spec->plus, err);
 	return find_functions(s, spec, err);

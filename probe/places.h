@@ -1,4 +1,4 @@
-/* places.h - between find.c and usdt.c. Private to probe/. */
+/* places.h - between find.c, usdt.c and lines.c. Private to probe/. */
 #ifndef PROBE_PLACES_H
 #define PROBE_PLACES_H
 
@@ -14,5 +14,9 @@ void places_finish(struct probe_places *p);
 /* Adds the tracing points of a file that a spec names. Returns 0, or a negative value with *err. */
 int usdt_find(struct elf_image *img, const struct probe_spec *spec, struct probe_places *ret,
 	      struct err *err);
+
+/* Adds the places of a line of a source file. Returns 0, or a negative value with *err. */
+int lines_find(struct module *mod, const struct probe_spec *spec, struct probe_places *ret,
+	       struct err *err);
 
 #endif

@@ -43,6 +43,7 @@ struct probe_spec {
 	enum probe_kind kind;
 	const char *file, *what; /* what: name or pattern of functions; PROVIDER:NAME of USDT */
 	size_t file_len, what_len;
+	uint32_t line;	  /* of the source file `what`: "file.c:42"; 0: none */
 	bool has_address; /* instead of a name: a vaddr of the file, in `plus` */
 	uint64_t plus;	  /* bytes behind the start of the function */
 };
@@ -69,6 +70,9 @@ struct probe_places {
 	struct arena names;
 	/* No function has just this name; these have it behind a namespace, class or package. */
 	bool by_last_part;
+	/* The function is chosen when a program starts (STT_GNU_IFUNC): these are all that may be.
+	 */
+	bool is_chosen;
 	bool is_go; /* a program that Go's compiler made */
 	/* Of PROBE_LEAVE: functions whose code is not understood, and instructions that leave a
 	 * function only under a condition: no probe tells that they were left there. */

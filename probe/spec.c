@@ -72,14 +72,19 @@ static void split_plus(struct probe_spec *s)
 	s->what_len = (size_t)(plus - s->what);
 }
 
-/* "file.c:42" as perf probe takes it. */
-static bool is_line(const struct probe_spec *s)
+/* Takes "file.c:42", as perf probe has it, apart. Returns whether it is that. */
+static bool split_line(struct probe_spec *s)
 {
 	const char *colon = memrchr(s->what, ':', s->what_len);
 	uint64_t line;
 
-	return colon && colon > s->what && colon[-1] != ':' &&
-	       parse_number(colon + 1, s->what_len - (size_t)(colon + 1 - s->what), &line);
+	if (!colon || colon == s->what || colon[-1] == ':' ||
+	    !parse_number(colon + 1, s->what_len - (size_t)(colon + 1 - s->what), &line) || !line ||
+	    line > UINT32_MAX)
+		return false;
+	s->what_len = (size_t)(colon - s->what);
+	s->line = (uint32_t)line;
+	return true;
 }
 
 int probe_parse(struct probe_spec *ret, const char *text, size_t len, struct err *err)
@@ -100,11 +105,13 @@ int probe_parse(struct probe_spec *ret, const char *text, size_t len, struct err
 	s.file_len = (size_t)(colon - s.file);
 	s.what = colon + 1;
 	s.what_len = (size_t)(text + len - s.what);
-	if (s.kind != PROBE_USDT && is_line(&s))
-		return err_set(err, ERR_USAGE, NULL,
-			       "'%.*s': lines are not looked up; `addr2line`'s opposite is gdb's "
-			       "`info line %.*s`, whose address can stand here",
-			       (int)len, text, (int)s.what_len, s.what);
+	if (s.kind != PROBE_USDT && split_line(&s)) {
+		if (s.kind != PROBE_ENTRY)
+			return err_set(err, ERR_USAGE, NULL, "'%.*s': only uprobe: has lines",
+				       (int)len, text);
+		*ret = s;
+		return 0;
+	}
 	if (s.kind != PROBE_USDT && s.what[0] >= '0' && s.what[0] <= '9')
 		s.has_address = parse_number(s.what, s.what_len, &s.plus);
 	else if (s.kind != PROBE_USDT)

@@ -39,6 +39,6 @@ check load "(base|load)/$any|profile/fill.h|$(pub reader bundle modules function
 check report "(base|report)/$any|$(pub reader modules functions symbolize unwind stitch profile load)"
 check regress "(base|regress)/$any|$(pub reader modules functions demangle unwind profile output)"
 check browse "(base|browse)/$any|$(pub reader modules functions symbolize unwind profile)"
-check probe "(base|probe)/$any|$(pub reader modules functions demangle)"
+check probe "(base|probe)/$any|$(pub reader modules functions dwarf demangle)"
 check capture "(base|capture)/$any|reader/format.h|$(pub reader bundle modules functions runtimes dwarf cut demangle probe)"
 exit $status

@@ -130,7 +130,10 @@ static void specs(void **unused)
 	assert_int_equal(s.what_len, 9);
 	assert_true(probe_parse(&s, "uprobe:./a", 10, &err) < 0);
 	assert_true(probe_parse(&s, "uprobe::f", 9, &err) < 0);
-	assert_true(probe_parse(&s, "uprobe:./a:x.c:42", 17, &err) < 0);
+	assert_int_equal(probe_parse(&s, "uprobe:./a:src/x.c:42", 21, &err), 0);
+	assert_int_equal(s.line, 42);
+	assert_int_equal(s.what_len, 7);
+	assert_true(probe_parse(&s, "call:./a:x.c:42", 15, &err) < 0);
 	assert_true(probe_parse(&s, "uretprobe:./a:f+4", 17, &err) < 0);
 }
 
