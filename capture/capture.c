@@ -353,6 +353,29 @@ static bool is_full(const struct recording *r)
 	return r->opt->max_bytes && !r->flight.on && file_bytes(r) >= r->opt->max_bytes;
 }
 
+enum { HIT_RATE_NS = 250 * 1000 * 1000 };
+
+/* Do the probes cost more than they may? Each hit stops the thread for some microseconds: where
+ * millions come, the program does hardly anything else. */
+static bool hits_too_often(struct recording *r, uint64_t now)
+{
+	const uint64_t limit = r->opt->max_hit_rate, period = r->opt->period ? r->opt->period : 1;
+	uint64_t hits, ns = now - r->hits_ns;
+
+	if (!limit || !r->has_probes || ns < HIT_RATE_NS)
+		return false;
+	hits = (r->result->samples - r->hits_before) * period * (uint64_t)1000000000 / ns;
+	r->hits_ns = now;
+	r->hits_before = r->result->samples;
+	if (hits <= limit)
+		return false;
+	capture_note(r->result,
+		     "ended by --max-hit-rate: the probes were hit %llu times a second; -c N keeps "
+		     "each Nth hit, --filter those that matter",
+		     (unsigned long long)hits);
+	return true;
+}
+
 /* True when the recording is over. */
 static bool is_over(struct recording *r, uint64_t now)
 {
@@ -369,6 +392,8 @@ static bool is_over(struct recording *r, uint64_t now)
 	if (!r->child_ended && child_reap(&r->child, &r->result->child_status))
 		r->child_ended = true;
 	r->result->reached_limit = (r->end_ns && now >= r->end_ns) || is_full(r);
+	if (hits_too_often(r, now))
+		return true;
 	return r->child_ended || r->result->reached_limit || (!r->n_polled && !r->child.pid) ||
 	       record_writer_error(r->drain.writer);
 }
@@ -393,7 +418,9 @@ static int begin(struct recording *r, struct err *err)
 		rc = child_go(&r->child, o->command[0], err);
 	if (o->duration_s > 0)
 		r->end_ns = now + o->delay_ms * 1000000ull + (uint64_t)(o->duration_s * 1e9);
-	r->round_start_ns = r->begin_ns = now;
+	r->round_start_ns = r->begin_ns = r->hits_ns = now;
+	for (size_t i = 0; i < r->session.n_events; i++)
+		r->has_probes |= r->session.events[i].is_probe;
 	r->progress_ns = now + PROGRESS_NS;
 	return rc;
 }
@@ -608,13 +635,20 @@ static void fill_result(struct recording *r)
 	res->stack_bytes = r->session.attrs[0].sample_stack_user;
 }
 
-/* Without a sample: what is probed was not called by what was recorded. */
-static void note_no_hit(struct recording *r)
+/* How often the probes were hit; without a sample: what is probed was not called by what was
+ * recorded. */
+static void note_hits(struct recording *r)
 {
-	if (!r->result->samples && r->session.n_events && r->session.events[0].is_probe)
+	const struct capture_result *res = r->result;
+	const double seconds = (double)(r->drain.last_sample_ns - r->drain.first_sample_ns) / 1e9;
+	const double hits = (double)res->samples * (double)(r->opt->period ? r->opt->period : 1);
+
+	if (!res->samples && r->session.n_events && r->session.events[0].is_probe)
 		capture_note(r->result,
 			     "nothing came by the probes: the function was not called meanwhile, "
 			     "or all calls of it were inlined");
+	if (r->has_probes && res->samples > 1 && seconds > 0)
+		capture_note(r->result, "%.0f hits of probes a second", hits / seconds);
 }
 
 static void release(struct recording *r)
@@ -666,7 +700,7 @@ static int start(struct recording *r, struct err *err)
 	if (!rc && o->command)
 		rc = child_fork(&r->child, o->command, !strcmp(o->output, "-"), err);
 	if (!rc)
-		rc = session_open(&r->session, o, r->child.pid, r->result, err);
+		rc = session_open(&r->session, o, r->child.pid, r->stop, r->result, err);
 	if (!rc && r->session.command_pid)
 		setuid_report(*o->command, r->result);
 	if (!rc)
@@ -736,7 +770,7 @@ int capture_run(const struct capture_options *opt, volatile int *stop, struct ca
 			rc = -(int)err->code;
 		priority_normal();
 		rc = r->flight.on ? flight_end(r, rc, err) : recording_finish_file(r, rc, err);
-		note_no_hit(r);
+		note_hits(r);
 		if (r->child.pid)
 			stop_command(r);
 		else if (!ret->lost_sideband)

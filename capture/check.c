@@ -12,6 +12,7 @@
 #include "capture/attr.h"
 #include "capture/capture.h"
 #include "capture/event.h"
+#include "capture/probe_event.h"
 #include "capture/session.h"
 #include "capture/sysfile.h"
 
@@ -187,6 +188,49 @@ static void check_names(const struct report *r)
 		line(r, false, "tracepoints: %s", err.what);
 }
 
+/* What probes, system calls and probes of the kernel need. */
+static void check_probes(const struct report *r)
+{
+	struct probe_events set;
+	struct perf_rights rights;
+	struct err err = {0};
+	char path[128];
+	bool tracefs;
+
+	perf_rights_read(&rights);
+	probe_events_init(&set);
+	tracefs = !probe_events_tracefs(&set, &err);
+	snprintf(path, sizeof path, "%s/uprobe_events", set.tracefs);
+	if (!rights.may_admin)
+		line(r, false,
+		     "probes (uprobe:, call:, usdt:): CAP_SYS_ADMIN is needed; run capture with "
+		     "sudo");
+	else if (tracefs && !access(path, W_OK))
+		line(r, true,
+		     "probes (uprobe:, call:, usdt:), any number of places, with arguments");
+	else if (!access("/sys/bus/event_source/devices/uprobe/type", R_OK))
+		line(r, false,
+		     "probes: only uprobe: and usdt: of one place each, with -a or --no-inherit: "
+		     "%s",
+		     tracefs ? "this kernel is built without CONFIG_UPROBE_EVENTS" : err.what);
+	else
+		line(r, false, "probes: this kernel is built without CONFIG_UPROBES");
+	snprintf(path, sizeof path, "%s/events/raw_syscalls/sys_enter/id", set.tracefs);
+	if (tracefs && !access(path, R_OK))
+		line(r, true, "system calls (--syscalls)%s",
+		     rights.may_admin ? "" : "; texts of their arguments only of own processes");
+	else
+		line(r, false, "system calls (--syscalls): %s",
+		     tracefs ? "this kernel is built without CONFIG_FTRACE_SYSCALLS" : err.what);
+	if (!access("/sys/bus/event_source/devices/kprobe/type", R_OK))
+		line(r, rights.may_admin, "probes of the kernel (kprobe:)%s",
+		     rights.may_admin ? "" : ": CAP_SYS_ADMIN is needed; run capture with sudo");
+	else
+		line(r, false,
+		     "probes of the kernel (kprobe:): this kernel is built without CONFIG_KPROBES");
+	probe_events_done(&set);
+}
+
 void capture_check(void (*say)(void *arg, const char *line), void *arg)
 {
 	struct report r = {say, arg};
@@ -203,5 +247,6 @@ void capture_check(void (*say)(void *arg, const char *line), void *arg)
 	check_limits(&r, own_allowed);
 	check_priority(&r);
 	check_names(&r);
+	check_probes(&r);
 	check_features(&r);
 }

@@ -177,29 +177,63 @@ static int name_file(const struct batch *b, char ret[PATH_MAX])
 	return fd;
 }
 
+/* The kernel takes so many bytes of lines at a time (WRITE_BUFSIZE in kernel/trace/trace.c). */
+enum { LINES_BYTES = 4000 };
+
+static void add_line(struct text *t, const struct batch *b, const char *file,
+		     const struct probe_place *p)
+{
+	char words[128];
+
+	snprintf(words, sizeof words, "%c:%s ", b->letter, b->name);
+	text_str(t, words);
+	text_str(t, file);
+	snprintf(words, sizeof words, ":0x%" PRIx64, p->off);
+	text_str(t, words);
+	if (p->ref_ctr_off) {
+		snprintf(words, sizeof words, "(0x%" PRIx64 ")", p->ref_ctr_off);
+		text_str(t, words);
+	}
+	text_str(t, b->fields);
+	text_str(t, !b->is_span_end ? "" : p->is_jump ? JUMPED("1") : JUMPED("0"));
+	text_char(t, '\n');
+}
+
+/* Several lines in one write: of 20,000 each costs an open and a close otherwise. */
 static int add_places(const struct batch *b, const char *file, struct err *err)
 {
-	char line[PATH_MAX + 512];
+	const struct probe_place *p = b->places, *end = p + b->n, *first;
+	struct text lines = {0};
+	int rc = 0;
 
-	for (const struct probe_place *p = b->places; p < b->places + b->n; p++) {
-		int n = snprintf(line, sizeof line, "%c:%s %s:0x%" PRIx64, b->letter, b->name, file,
-				 p->off);
-		int rc;
+	while (p < end && !rc) {
+		if (b->set->stop && *b->set->stop) {
+			rc = err_set(err, ERR_USAGE, NULL,
+				     "interrupted before the recording began");
+			break;
+		}
+		lines.n = 0;
+		for (first = p; p < end && lines.n < LINES_BYTES; p++) {
+			const size_t before = lines.n;
 
-		if (p->ref_ctr_off)
-			n += snprintf(line + n, sizeof line - (size_t)n, "(0x%" PRIx64 ")",
-				      p->ref_ctr_off);
-		snprintf(line + n, sizeof line - (size_t)n, "%s%s\n", b->fields,
-			 !b->is_span_end ? ""
-			 : p->is_jump	 ? JUMPED("1")
-					 : JUMPED("0"));
-		rc = write_line(b->set, line, O_APPEND);
-		if (rc)
-			return err_set(err, ERR_UNSUPPORTED, b->path,
-				       "no probe can be put at %s (offset 0x%" PRIx64 "): %s",
-				       p->name, p->off, strerror(-rc));
+			add_line(&lines, b, file, p);
+			if (lines.n > LINES_BYTES && before) {
+				lines.n = before;
+				break;
+			}
+		}
+		text_char(&lines, 0);
+		if (lines.failed)
+			rc = err_nomem(err);
+		else if ((rc = write_line(b->set, lines.s, O_APPEND)))
+			rc = err_set(err, ERR_UNSUPPORTED, b->path,
+				     "no probe can be put at %s (offset 0x%" PRIx64 ")%s: %s",
+				     first->name, first->off,
+				     p - first > 1 ? " or at one of those behind it" : "",
+				     strerror(-rc));
 	}
-	return 0;
+	text_done(&lines);
+	return rc;
 }
 
 static int add_in_tracefs(const struct batch *b, struct err *err)
@@ -255,6 +289,8 @@ static size_t keep_passing(struct batch b, struct probe_place *places, size_t n)
 
 	b.places = places;
 	b.n = n;
+	if (b.set->stop && *b.set->stop)
+		return 0;
 	if (!n || passes_trial(&b))
 		return n;
 	if (n == 1)
@@ -299,6 +335,8 @@ static int add_passing(struct batch b, struct probe_event *p, struct err *err)
 	p->found.places.n = b.n = keep_passing(b, p->found.places.v, n);
 	munmap(mapped, (size_t)st.st_size);
 	p->n_refused = n - b.n;
+	if (b.set->stop && *b.set->stop)
+		return err_set(err, ERR_USAGE, NULL, "interrupted before the recording began");
 	if (b.n)
 		return add_in_tracefs(&b, err);
 	return err_set(err, ERR_UNSUPPORTED, p->found.path,

@@ -27,6 +27,8 @@ struct probe_events {
 	VEC(struct probe_event *) made;
 	char tracefs[64]; /* where it is mounted; "": not looked for yet */
 	bool is_clean;	  /* what killed recordings left behind was removed */
+	/* Nonzero: give up making probes; NULL: never. */
+	const volatile int *stop;
 	int mount_fd;	  /* of a mount of our own, which nobody else sees; -1: none */
 };
 

@@ -13,6 +13,8 @@
 struct recording {
 	const struct capture_options *opt;
 	volatile int *stop;
+	bool has_probes;
+	uint64_t hits_ns, hits_before; /* when the rate of hits was looked at last; samples then */
 	struct capture_result *result;
 	struct child child;
 	struct session session;

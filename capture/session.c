@@ -353,6 +353,10 @@ static void note_places(struct session *s, const struct event *e)
 	if (found->by_last_part)
 		capture_note(s->result, "%s: taken for %s%s", e->name, found->places.v[0].name,
 			     found->places.n > 1 ? " and others that end like it" : "");
+	if (found->is_chosen)
+		capture_note(s->result,
+			     "%s: chosen when a program starts; those that it may be are probed",
+			     e->name);
 	if (found->places.n > 1 || p->n_refused)
 		capture_note(s->result, "%s: %zu places%s", e->name, found->places.n,
 			     p->n_refused ? refused : "");
@@ -422,13 +426,14 @@ static int prepare(struct session *s, struct err *err)
 }
 
 int session_open(struct session *s, const struct capture_options *opt, pid_t command,
-		 struct capture_result *result, struct err *err)
+		 const volatile int *stop, struct capture_result *result, struct err *err)
 {
 	bool some = opt->n_pids || opt->n_tids;
 	int rc, spare[SPARE_FDS];
 
 	*s = (struct session){.opt = opt, .result = result, .cgroup_fd = -1};
 	probe_events_init(&s->probes);
+	s->probes.stop = stop;
 	s->all_processes = opt->system_wide || opt->cgroup || (!some && !command);
 	s->command_pid = s->all_processes || some ? 0 : command;
 	raise_fd_limit();

@@ -71,10 +71,10 @@ struct session {
 };
 
 /* Opens all events, disabled. The exec of a command enables its events (samples not with -D).
- * `command` is the forked process, or 0. Keeps pointers to opt and result. On failure nothing stays
- * open. */
+ * `command` is the forked process, or 0. Gives up while *stop is nonzero. Keeps pointers to opt and
+ * result. On failure nothing stays open. */
 int session_open(struct session *s, const struct capture_options *opt, pid_t command,
-		 struct capture_result *result, struct err *err);
+		 const volatile int *stop, struct capture_result *result, struct err *err);
 void session_close(struct session *s);
 
 /* Enables or disables all counters of one kind. */

@@ -329,6 +329,11 @@ static int set_snapshot_on(void *target, const char *option, char *text, struct 
 	return 0;
 }
 
+static int set_hit_rate(void *n, const char *option, char *text, struct err *err)
+{
+	return args_u64(option, text, 1, INT64_MAX, n, err);
+}
+
 static int set_files_max(void *n, const char *option, char *text, struct err *err)
 {
 	return args_u64(option, text, 1, INT32_MAX, n, err);
@@ -376,6 +381,9 @@ static const struct option_row options[] = {
 	 "only samples of the -e before it whose fields are so: 'prev_pid == 0',\n"
 	 "'a > 1 && b ~ \"x*\"'; or -e 'sys:tracepoint/FILTER/'",
 	 CALLS(add_filter)},
+	{0, "max-hit-rate", NULL, "N",
+	 "end when probes are hit more often than N times a second",
+	 SETS_BY(opt.max_hit_rate, uint64_t, set_hit_rate)},
 	{0, "syscalls", NULL, NULL,
 	 "all system calls, with paths and other texts of their arguments; with\n"
 	 "-g who makes them; resolve -f trace shows them",
@@ -607,7 +615,7 @@ static int parse_args(struct args *a, int argc, char **argv, struct err *err)
 	if (rest < argc)
 		o->command = argv + rest;
 	if (o->command && strcmp(argv[rest - 1], "--") &&
-	    (habit_subcommand("capture", *o->command, err) ||
+	    (habit_subcommand("capture", o->command, err) ||
 	     (!strcmp(argv[rest - 1], "-g") && habit_call_graph(*o->command, err))))
 		return -ERR_USAGE;
 	if (o->command && !a->list && habit_command(o->command, err))

@@ -2,6 +2,7 @@
 #include "cmd/habits.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,11 +25,43 @@ static const struct {
 	{"resolve", "report",
 	 "`resolve -f top FILE` shows what perf report does, `resolve -o x.html FILE` more"},
 	{"resolve", "script", "`resolve -f script FILE` prints what perf script does"},
-	{"resolve", "annotate", "`resolve --annotate FUNCTION FILE`, or `a` in the browser of `resolve FILE`"},
+	{"resolve", "annotate",
+	 "`resolve --annotate FUNCTION FILE`, or `a` in the browser of `resolve FILE`"},
 	{"resolve", "diff", "`regress --base A --new B` compares"},
 	{"resolve", "inject", "JIT code needs no inject: `resolve FILE` reads jitdumps"},
 	{"resolve", "archive", "`resolve` where it was recorded, or give the files by --symfs DIR"},
 };
+
+/* perf probe -x FILE [-a] [NAME=]FUNCTION[+OFFSET|%return] .. (perf-probe(1)): the line that does
+ * it here. */
+static bool answer_probe(char *const *argv, char *to, size_t size)
+{
+	const char *file = NULL;
+	size_t n = 0;
+
+	for (char *const *w = argv + 1; *w; w++) {
+		const char *equals = !strncmp(*w, "--exec=", 7) ? *w + 7 : NULL;
+
+		if (equals || ((!strcmp(*w, "-x") || !strcmp(*w, "--exec")) && w[1]))
+			file = equals ? equals : *++w;
+	}
+	*to = 0;
+	for (char *const *w = argv + 1; file && *w; w++) {
+		const char *what = *w, *name;
+		bool is_return;
+
+		if (!strcmp(what, "-x") || !strcmp(what, "--exec"))
+			w++;
+		if (*what == '-' || n >= size)
+			continue;
+		name = strchr(what, '=') ? strchr(what, '=') + 1 : what;
+		is_return = strstr(name, "%return") != NULL;
+		n += (size_t)snprintf(to + n, size - n, "%s%s:%s:%.*s", n ? "," : "",
+				      is_return ? "uretprobe" : "uprobe", file,
+				      (int)strcspn(name, "% "), name);
+	}
+	return n && n < size;
+}
 
 static bool is_in_path(const char *word)
 {
@@ -49,10 +82,18 @@ static bool is_in_path(const char *word)
 	return false;
 }
 
-int habit_subcommand(const char *command, const char *word, struct err *err)
+int habit_subcommand(const char *command, char *const *argv, struct err *err)
 {
+	const char *word = *argv;
+	char events[256];
 	size_t i;
 
+	if (!strcmp(command, "capture") && !strcmp(word, "probe") && access(word, F_OK) &&
+	    !is_in_path(word) && answer_probe(argv, events, sizeof events))
+		return err_set(err, ERR_USAGE, NULL,
+			       "probes need no step before: capture -e '%s' -- COMMAND, or -p PID, "
+			       "or -a",
+			       events);
 	for (i = 0; i < sizeof habits / sizeof *habits; i++)
 		if (!strcmp(habits[i].command, command) && !strcmp(habits[i].word, word) &&
 		    access(word, F_OK) && (*command == 'r' || !is_in_path(word)))

@@ -886,7 +886,7 @@ int resolve_options(struct resolve *r, int argc, char **argv, struct err *err)
 		return 1;
 	if (config_rc)
 		return config_rc;
-	if (rest < argc && habit_subcommand("resolve", argv[rest], err))
+	if (rest < argc && habit_subcommand("resolve", argv + rest, err))
 		return -ERR_USAGE;
 	rc = take_inputs(r, argc - rest, argv + rest, err);
 	return rc ? rc : finish_options(r, err);

@@ -152,6 +152,61 @@ p = capture("-e", "uprobe:libz.so.1:adler32", "--", "./hello")
 tap.check(p.n_samples == 0 and "not called" in p.stderr, "a probe that is not hit: a line says so", p.stderr)
 tap.check(not left(), "nothing is left in tracefs", left())
 
+# ---- lines, functions that are chosen, stubs, perf's own line -------------------------------------
+LINES = """#include <stdio.h>
+static volatile int sink;
+static inline __attribute__((always_inline)) void copied(int i)
+{
+	sink += i; /* HERE */
+}
+__attribute__((noipa)) void one(int i)
+{
+	copied(i);
+	sink++;
+}
+int main(void)
+{
+	for (int i = 0; i < 5; i++) {
+		one(i);
+		if (i & 1)
+			copied(i); /* TWO */
+	}
+	return 0;
+}
+"""
+number = {word: next(i for i, line in enumerate(LINES.splitlines(), 1) if word in line) for word in ("HERE", "TWO", "sink++")}
+for flags in ("-O0", "-O2"):
+    make("lines.c", LINES, f"gcc -g {flags} lines.c -o lines")
+    p = capture("-e", f"uprobe:./lines:lines.c:{number['HERE']}", "--", "./lines")
+    tap.check(p.n_samples == 7, f"{flags}: a line of a source file, in all its copies", p.stderr)
+    p = capture("-e", f"uprobe:./lines:lines.c:{number['sink++']}", "--", "./lines")
+    tap.check(p.n_samples == 5, f"{flags}: a line of one function", p.stderr)
+for what, words in ((f"lines.c:{number['HERE'] - 2}", "next line with code"), ("lines.c:999", "nor behind it"), ("other.c:3", "no code is of a file other.c")):
+    p = run([CAPTURE, "-e", f"uprobe:./lines:{what}", "--", "./lines"], check=False)
+    tap.check(p.returncode == 2 and words in p.stderr, f"refused with its reason: {what}", p.stderr)
+p = run([CAPTURE, "-e", "uprobe:./hello:hello.c:2", "--", "./hello"], check=False)
+tap.check(p.returncode == 2 and "-g" in p.stderr, "a line without debug information", p.stderr)
+p = run([CAPTURE, "-e", "uprobe:./hello:puts@plt", "--", "./hello"], check=False)
+tap.check(p.returncode == 2 and "uprobe:libc.so.6:puts" in p.stderr, "a stub: the function itself is named", p.stderr)
+CHOSEN = """static void __chosen_a(void) { __asm__ volatile(""); }
+static void (*pick(void))(void) { return __chosen_a; }
+__attribute__((ifunc("pick"))) void chosen(void);
+int main(void) { for (int i = 0; i < 4; i++) chosen(); return 0; }
+"""
+make("chosen.c", CHOSEN, "gcc -O1 chosen.c -o chosen")
+p = capture("-e", "uprobe:./chosen:chosen", "--", "./chosen")
+tap.check(p.n_samples == 4 and "chosen when a program starts" in p.stderr, "a function that is chosen at the start: what was chosen", p.stderr)
+p = run([CAPTURE, "probe", "-x", "./hello", "func_d", "back=func_c%return"], check=False)
+tap.check(p.returncode == 2 and "-e 'uprobe:./hello:func_d,uretprobe:./hello:func_c'" in p.stderr, "perf probe's line: what does it here", p.stderr)
+
+# ---- filters, rates, --check ---------------------------------------------------------------------
+p = capture("-e", "sched:sched_process_exec", "--filter", "filename ~ \"*/hello\"", "-a", "--", "sh", "-c", "./hello; ./lines; ./hello")
+tap.check(p.n_samples == 2, "--filter: only events whose fields are so", p.stderr)
+p = capture("-e", "uprobe:./hello:func_*", "--", "./hello")
+tap.check(re.search(r"\d+ hits of probes a second", p.stderr) and p.n_samples == 12, "hits per second are told", p.stderr)
+lines = run([CAPTURE, "--check"]).stdout.splitlines()
+tap.check(any(line.startswith("yes probes (uprobe:") for line in lines) and sum("system calls" in line or "kprobe" in line for line in lines) == 2, "--check: probes", lines)
+
 # ---- C++, Go, Rust ------------------------------------------------------------------------------
 make("w.cc", CXX, "g++ -O2 w.cc -o w")
 same(probed("uprobe:./w:ns::W::run", "./w"), {"main;ns::W::run": 10}, "C++: all overloads")
@@ -201,6 +256,9 @@ r.kill()  # they stay
 r.wait()
 capture("-o", "next.data", "-e", "uprobe:./hello:func_d", "--", "./hello")
 tap.check(not left(r.pid), "killed: the next recording removes its probes", left(r.pid))
+p = capture("-p", inner.pid, "--max-hit-rate", 1, "--duration", 30, "-e", "uprobe:/app/inner:mid")
+tap.check("--max-hit-rate" in p.stderr and p.n_samples, "--max-hit-rate: the recording ends", p.stderr)
+tap.check(inner.poll() is None and not left(), "and the program goes on", left())
 inner.kill()
 inner.wait()
 
