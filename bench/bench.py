@@ -5,7 +5,7 @@ Recordings are made once (build/bench, kept). Prints CPU seconds, wall seconds a
 (median of the runs) and ratios. Nothing here is asserted: a shared machine varies by tens of percent.
 
   make bench                      everything
-  make bench B="--only unwind"    one section: end, speed, inline, reader, zstd, unwind, roots, dwarf, cache
+  make bench B="--only unwind"    one section: end, speed, inline, reader, zstd, unwind, roots, dwarf, cache, probes
   make bench B="--only speed --size 4000"    larger recordings, of which starting is a smaller part
   make bench B="--only dwarf --debug FILE"    of another file with DWARF
 """
@@ -18,6 +18,7 @@ import statistics
 import struct
 import subprocess
 import sys
+import time
 
 import roots
 
@@ -407,9 +408,67 @@ def section_cache(a):
     row("the first, from the complete index", measure(f"{env} {a.bin}/resolve -q {files[0]} > o.folded", a.runs), ours)
 
 
+PROBED = """#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#define X(n) __attribute__((noipa)) void fn_##n(void) {}
+%s
+static void (*const all[])(void) = {%s};
+static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec + t.tv_nsec / 1e9; }
+int main(int argc, char **argv)
+{
+	long calls = atol(argv[1]), n = atol(argv[2]);
+	double start = now();
+	for (long i = 0; i < calls; i++) all[i %% n]();
+	printf("%%.9f\\n", (now() - start) / calls);
+	return argc < 3;
+}
+"""
+
+
+def section_probes(a):
+    """What a hit costs the program, how many are kept, how long a recording of no hits takes."""
+    n, calls = 1000, 100000
+    source = PROBED % ("".join(f"X({i})\n" for i in range(n)), ",".join(f"fn_{i}" for i in range(n)))
+    with open(os.path.join(DIR, "probed.c"), "w") as f:
+        f.write(source)
+    shell("gcc -O2 -fomit-frame-pointer probed.c -o probed")
+
+    def told(cmd):
+        p = subprocess.run(cmd, shell=True, cwd=DIR, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+        return float(p.stdout.splitlines()[-1]) if p.stdout.strip() else float("nan"), p.stderr
+
+    def counted(cmd):
+        text = subprocess.run(cmd, shell=True, cwd=DIR, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False).stdout
+        return sum(line.split()[:1] == ["probed"] for line in text.splitlines())
+
+    plain = told(f"./probed {calls} {n}")[0]
+    print(f"probes: {calls} calls, {plain * 1e9:.0f} ns each without a probe; a hit's cost is what a call then takes more")
+    for k, pattern in ((1, "fn_0"), (90, "fn_??"), (1000, "fn_*")):
+        for name, cmd, count in (
+                ("capture, with stacks", f"{a.bin}/capture -q -o p.data -e 'uprobe:./probed:{pattern}' -- ./probed", f"{a.bin}/resolve -q -f script p.data"),
+                ("perf record --call-graph dwarf", "perf record -q -o p.perf --call-graph dwarf -e 'probe_probed:*' -- ./probed", "perf script -i p.perf -F comm,tid,time --no-inline")):
+            if name.startswith("perf"):
+                if k > 100:  # takes minutes to end
+                    print(f"  {k:5} functions  {name:32} not tried: it takes minutes to close its events")
+                    continue
+                shell(f"perf probe -q -x ./probed '{pattern}' || true")
+            args = f"{calls} {1 if k == 1 else n}"
+            hits = calls if k == 1 else calls * k // n
+            per_call, _ = told(f"{cmd} {args}")
+            kept = counted(count)
+            start = time.time()
+            told(f"{cmd} 1 1")
+            took = time.time() - start
+            print(f"  {k:5} functions  {name:32} {(per_call - plain) * calls / hits * 1e6:7.1f} us a hit, {100 * kept / hits:6.1f} % kept; "
+                  f"{took:6.2f} s for one call, start and end", flush=True)
+            if name.startswith("perf"):
+                shell("perf probe -q -d 'probe_probed:*' || true")
+
+
 SECTIONS = {"end": section_end, "speed": section_speed, "inline": section_inline, "reader": section_reader,
             "zstd": section_zstd, "unwind": section_unwind, "roots": section_roots,
-            "dwarf": section_dwarf, "cache": section_cache}
+            "dwarf": section_dwarf, "cache": section_cache, "probes": section_probes}
 
 
 def main():
