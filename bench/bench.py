@@ -146,6 +146,7 @@ def section_end(a):
     title("perf.data to folded, g++ -O2, stacks of 8 KiB", data)
     ours = measure(f"{a.bin}/resolve -q --no-inline -j 1 {data} > o.folded", a.runs)
     row("resolve --no-inline -j 1", ours)
+    row("the same with --no-sandbox", measure(f"{a.bin}/resolve -q --no-inline --no-sandbox -j 1 {data} > o.folded", a.runs), ours)
     row("resolve --no-inline", measure(f"{a.bin}/resolve -q --no-inline {data} > o.folded", a.runs), ours)
     row("resolve with inlines", measure(f"{a.bin}/resolve -q {data} > o.folded", a.runs), ours)
     row("perf script --no-inline | collapse", measure(

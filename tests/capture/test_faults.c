@@ -42,7 +42,7 @@ static void command_that_cannot_be_released(void **state)
 	struct err err = {0};
 
 	(void)state;
-	assert_int_equal(child_fork(&c, argv, &err), 0);
+	assert_int_equal(child_fork(&c, argv, false, &err), 0);
 	send_errno = ENOBUFS;
 	alarm(60); /* of a test that hangs */
 	assert_int_equal(child_go(&c, argv[0], &err), -ERR_IO);
@@ -62,7 +62,7 @@ static void command_that_was_killed(void **state)
 	int status;
 
 	(void)state;
-	assert_int_equal(child_fork(&c, argv, &err), 0);
+	assert_int_equal(child_fork(&c, argv, false, &err), 0);
 	kill(c.pid, SIGKILL);
 	assert_int_equal(waitid(P_PID, (id_t)c.pid, &info, WEXITED | WNOWAIT), 0);
 	assert_int_equal(child_go(&c, argv[0], &err), 0);
