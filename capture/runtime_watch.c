@@ -1,6 +1,7 @@
 /* runtime_watch.c - which processes run managed code, and when they are read. */
 #include "capture/runtime_watch.h"
 
+#include <errno.h>
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <pthread.h>
@@ -8,30 +9,43 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <zstd.h>
 
 #include "base/buf.h"
 #include "base/hash.h"
+#include "capture/code_copy.h"
+#include "capture/code_ranges.h"
 #include "capture/mmap2.h"
 #include "capture/session.h"
 #include "functions/functions.h"
 #include "runtimes/runtimes.h"
 
-/* Limits: of processes, of their pieces of memory with code, of methods that stacks may name; of
- * what is written of one process. */
+/* Limits: of processes, of methods and of code that stacks may name; of what is written of one
+ * process. */
 enum {
 	PROCESSES_MAX = 4096,
-	RANGES_MAX = 64,
 	METHODS_MAX = 1 << 16,
+	PLACES_MAX = 1 << 16,
 	LOG_MAX = 128 << 20,
 	TRIES_MAX = 32
 };
 
+/* Parts of pages that count as one place. */
+enum { LINE_BYTES = 64 };
+
 /* Of stack copies that are searched for methods, in a second. */
 #define SCANS_PER_SECOND 2000
 
-/* Time between two readings of a process: it grows. */
+/* Where reading cannot wait for a processor, code is known sooner (getpriority(2)). */
+enum { NICE = -15 };
+
+/* Time between two readings of a process: it grows, but where a sample shows code that is not
+ * known, it is this much. */
+#define URGENT_NS 5000000ull
+/* Between two comparisons of what was copied with what is there now. */
+#define AGAIN_NS   2000000000ull
 #define FIRST_NS   50000000ull
 #define LONGEST_NS 1000000000ull
 #define AGE_SHARE  8 /* of the time since the first one: most code is made at the start */
@@ -44,25 +58,24 @@ enum {
 /* A recording waits no longer for what is being read, because its rings fill. */
 enum { HOLD_MS = 2, HOLD_TRIES = 50 };
 
-struct range {
-	uint64_t start, end;
-};
-
 /* What is below `busy` belongs to the reading thread while that is set, else to the thread that
  * holds the lock. */
 struct process {
 	pid_t pid;
-	bool is_jvm;
+	bool is_jvm, is_v8;
 	bool is_new; /* its program is another one since the last reading */
 	bool busy, is_gone;
-	struct range ranges[RANGES_MAX]; /* executable memory without a file */
-	size_t n_ranges;
-	uint64_t samples;	    /* since the last reading */
-	uint64_t due_ns;	    /* of the next one */
-	uint64_t first_ns, cost_ns; /* of the first one; of all, of a processor */
-	struct hash_table seen;	    /* addresses that may be of methods, on stacks */
-	VEC(uint64_t) methods;	    /* those that were not looked at yet */
-	struct hotspot *hotspot;    /* of the reading thread */
+	struct code_ranges ranges;
+	uint64_t samples;		     /* since the last reading */
+	uint64_t due_ns, again_ns;	     /* of the next one, of the next comparison */
+	uint64_t first_ns, last_ns, cost_ns; /* of the first one; the last; all, of a processor */
+	/* Addresses on stacks that were not looked at yet: that may be of methods; in code that is
+	 * to be copied, or that was not known. seen_*: all of them. */
+	VEC(uint64_t) methods;
+	VEC(uint64_t) places;
+	struct hash_table seen, seen_places;
+	struct hotspot *hotspot; /* of the reading thread */
+	struct code_copy copy;
 	struct code_log log;
 	struct hotspot_counts counts;
 	struct err why; /* code ERR_OK: it could be read */
@@ -119,29 +132,6 @@ static struct process *find_or_add(struct runtime_watch *w, uint32_t pid)
 	return p;
 }
 
-static void add_range(struct process *p, uint64_t start, uint64_t end)
-{
-	for (size_t i = 0; i < p->n_ranges; i++) {
-		struct range *r = &p->ranges[i];
-
-		if (start <= r->end && end >= r->start) {
-			r->start = start < r->start ? start : r->start;
-			r->end = end > r->end ? end : r->end;
-			return;
-		}
-	}
-	if (p->n_ranges < RANGES_MAX)
-		p->ranges[p->n_ranges++] = (struct range){start, end};
-}
-
-static bool is_code(const struct process *p, uint64_t addr)
-{
-	for (size_t i = 0; i < p->n_ranges; i++)
-		if (addr >= p->ranges[i].start && addr < p->ranges[i].end)
-			return true;
-	return false;
-}
-
 static bool ends_in(const char *path, const char *end)
 {
 	size_t n = strlen(path), m = strlen(end);
@@ -149,19 +139,32 @@ static bool ends_in(const char *path, const char *end)
 	return n >= m && !strcmp(path + n - m, end);
 }
 
+/* V8's code keeps frame pointers: there is nothing to be learned from its bytes. */
+static bool is_v8(const char *path)
+{
+	static const char *const names[] = {"/node", "/chrome", "/chromium", "/electron", "/deno"};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (ends_in(path, names[i]))
+			return true;
+	return strstr(path, "/libnode.so") || strstr(path, "/libv8");
+}
+
 static void note_map(struct runtime_watch *w, const struct mmap2 *m)
 {
-	bool is_jvm = ends_in(m->path, "/libjvm.so");
+	const bool is_jvm = ends_in(m->path, "/libjvm.so"), v8 = is_v8(m->path);
+	const bool has_code = code_ranges_are(m);
 	struct process *p;
 
-	if (!(m->prot & PROT_EXEC) || (!is_jvm && strcmp(m->path, "//anon") != 0))
+	if (!(m->prot & PROT_EXEC) || (!is_jvm && !v8 && !has_code))
 		return;
 	p = find_or_add(w, m->pid);
 	if (!p)
 		return;
 	p->is_jvm |= is_jvm;
-	if (!is_jvm)
-		add_range(p, m->start, m->start + m->bytes);
+	p->is_v8 |= v8;
+	if (has_code)
+		code_ranges_add(&p->ranges, m->start, m->start + m->bytes);
 }
 
 /* A new program: all that was mapped is gone. */
@@ -171,11 +174,12 @@ static void note_exec(struct runtime_watch *w, uint32_t pid)
 
 	if (!p)
 		return;
-	p->is_jvm = false;
+	p->is_jvm = p->is_v8 = false;
 	p->is_new = true;
-	p->n_ranges = 0;
-	p->methods.n = 0;
+	p->ranges.v.n = 0;
+	p->methods.n = p->places.n = 0;
 	hash_done(&p->seen);
+	hash_done(&p->seen_places);
 }
 
 static void note_fork(struct runtime_watch *w, uint32_t pid, uint32_t parent)
@@ -188,8 +192,8 @@ static void note_fork(struct runtime_watch *w, uint32_t pid, uint32_t parent)
 	note_exec(w, pid);
 	p->is_gone = false;
 	p->is_jvm = from->is_jvm;
-	p->n_ranges = from->n_ranges;
-	memcpy(p->ranges, from->ranges, sizeof p->ranges);
+	p->is_v8 = from->is_v8;
+	code_ranges_copy(&p->ranges, &from->ranges);
 }
 
 void runtime_watch_record(struct runtime_watch *w, const uint8_t *rec, size_t n)
@@ -217,32 +221,62 @@ void runtime_watch_record(struct runtime_watch *w, const uint8_t *rec, size_t n)
 
 /* ---- samples ----------------------------------------------------------------------------- */
 
+/* When what reading has cost is paid. */
+static uint64_t paid_ns(const struct process *p)
+{
+	return p->cost_ns <= COST_FREE_NS ? 0
+					  : p->first_ns + COST_SHARE * (p->cost_ns - COST_FREE_NS);
+}
+
 static void may_be_method(struct process *p, uint64_t at)
 {
-	if (at % 8 || at < 65536 || at >> 47 || p->seen.n >= METHODS_MAX ||
+	if (!p->is_jvm || at % 8 || at < 65536 || at >> 47 || p->seen.n >= METHODS_MAX ||
 	    hash_get(&p->seen, at) != HASH_NONE || vec_push(&p->methods, at))
 		return;
 	/* When out of memory it may be looked at twice. */
 	(void)hash_put(&p->seen, at, 0);
 }
 
-/* An interpreter frame: a record whose return address is in code without a file; below it the
- * caller's stack pointer and, at the third word, the method (frame_x86.hpp). */
-static void scan_stack(struct process *p, const struct sample_facts *f)
+/* Code that is not known is to be read soon, and asked for once. Copies are of whole pages, but a
+ * page is read again when other parts of it run: code is added to it. What ran is complete. */
+static void want_code(struct runtime_watch *w, struct process *p, uint64_t addr)
+{
+	const uint64_t key = p->is_jvm ? addr : addr / LINE_BYTES;
+	uint64_t due = p->last_ns + URGENT_NS, paid = paid_ns(p);
+
+	if (p->seen_places.n >= PLACES_MAX || hash_get(&p->seen_places, key) != HASH_NONE ||
+	    (p->is_jvm && (p->busy || !p->hotspot || hotspot_knows(p->hotspot, addr))))
+		return;
+	if (hash_put(&p->seen_places, key, 0) || (!p->is_jvm && vec_push(&p->places, addr)))
+		return;
+	due = due < paid ? paid : due;
+	if (p->due_ns > due || !p->is_jvm) {
+		p->due_ns = due;
+		pthread_cond_signal(&w->wake);
+	}
+}
+
+/* Words that are addresses of code, and interpreter frames of HotSpot: a record whose return
+ * address is in code without a file; below it the caller's stack pointer and, at the third word,
+ * the method (frame_x86.hpp). */
+static void scan_stack(struct runtime_watch *w, struct process *p, const struct sample_facts *f)
 {
 	size_t n = f->stack_bytes / 8;
 
-	for (size_t i = 3; i + 1 < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		uint64_t ra, sender, at, method;
 
-		memcpy(&ra, f->stack + 8 * (i + 1), sizeof ra);
-		if (!is_code(p, ra))
+		memcpy(&ra, f->stack + 8 * i, sizeof ra);
+		if (!ra || !code_ranges_find(&p->ranges, ra - 1))
 			continue;
-		memcpy(&sender, f->stack + 8 * (i - 1), sizeof sender);
-		at = f->sp + 8 * i;
+		want_code(w, p, ra - 1);
+		if (!p->is_jvm || i < 4)
+			continue;
+		memcpy(&sender, f->stack + 8 * (i - 2), sizeof sender);
+		at = f->sp + 8 * (i - 1);
 		if (sender <= at || sender - at > FRAME_BYTES_MAX)
 			continue;
-		memcpy(&method, f->stack + 8 * (i - 3), sizeof method);
+		memcpy(&method, f->stack + 8 * (i - 4), sizeof method);
 		may_be_method(p, method);
 	}
 }
@@ -259,6 +293,12 @@ static bool may_scan(struct runtime_watch *w, uint64_t time_ns)
 	return w->scans++ < SCANS_PER_SECOND;
 }
 
+/* True if its memory is read: of JVMs what they say of themselves, of others copies. */
+static bool is_read(const struct process *p)
+{
+	return p->is_jvm || (p->ranges.v.n && !p->is_v8);
+}
+
 void runtime_watch_sample(struct runtime_watch *w, const struct sample_facts *f)
 {
 	struct process *p;
@@ -267,12 +307,14 @@ void runtime_watch_sample(struct runtime_watch *w, const struct sample_facts *f)
 		return;
 	pthread_mutex_lock(&w->lock);
 	p = find(w, f->pid);
-	if (p && p->is_jvm) {
+	if (p && is_read(p)) {
 		if (!p->samples++ && !p->due_ns)
 			pthread_cond_signal(&w->wake);
+		if (f->ip && code_ranges_find(&p->ranges, f->ip))
+			want_code(w, p, f->ip);
 		if (f->stack && f->sp && may_scan(w, f->time_ns)) {
 			may_be_method(p, f->bx); /* of the method that is being entered */
-			scan_stack(p, f);
+			scan_stack(w, p, f);
 		}
 	}
 	pthread_mutex_unlock(&w->lock);
@@ -304,12 +346,6 @@ static void open_jvm(struct process *p)
 {
 	uint64_t base = find_libjvm(p->pid);
 
-	if (p->is_new) {
-		hotspot_free(p->hotspot);
-		p->hotspot = NULL;
-		p->is_new = false;
-		p->tries = 0;
-	}
 	if (p->hotspot || p->tries >= TRIES_MAX || !base)
 		return;
 	p->tries++;
@@ -318,8 +354,16 @@ static void open_jvm(struct process *p)
 		code_log_begin(&p->log, (uint32_t)p->pid, now_ns(CLOCK_MONOTONIC));
 }
 
-/* The process is `busy`: its memory is read without the lock. */
-static void read_process(struct process *p, const uint64_t *methods, size_t n)
+/* What the last program had. */
+static void forget(struct process *p)
+{
+	hotspot_free(p->hotspot);
+	p->hotspot = NULL;
+	p->tries = 0;
+	code_copy_reset(&p->copy);
+}
+
+static void read_jvm(struct process *p, const uint64_t *methods, size_t n)
 {
 	const uint64_t now = now_ns(CLOCK_MONOTONIC);
 
@@ -336,40 +380,85 @@ static void read_process(struct process *p, const uint64_t *methods, size_t n)
 /* Readings become rarer, and never cost more than their share. */
 static void plan_next(struct process *p, uint64_t now)
 {
-	uint64_t paid, interval;
+	uint64_t interval, paid = paid_ns(p);
 
 	if (!p->first_ns)
 		p->first_ns = now;
-	interval = (now - p->first_ns) / AGE_SHARE;
+	p->last_ns = now;
+	interval = p->is_jvm ? (now - p->first_ns) / AGE_SHARE : AGAIN_NS;
 	if (interval < FIRST_NS)
 		interval = FIRST_NS;
-	if (interval > LONGEST_NS)
+	if (interval > LONGEST_NS && p->is_jvm)
 		interval = LONGEST_NS;
 	p->due_ns = now + interval;
-	if (p->cost_ns <= COST_FREE_NS)
-		return;
-	paid = p->first_ns + COST_SHARE * (p->cost_ns - COST_FREE_NS);
+	if (p->places.n && p->due_ns > now + URGENT_NS)
+		p->due_ns = now + URGENT_NS;
 	if (p->due_ns < paid)
 		p->due_ns = paid;
+}
+
+/* What a reading is given: of the process, while it is not locked. */
+struct turn {
+	uint64_t *methods, *places;
+	size_t n_methods, n_places;
+	struct code_ranges ranges;
+	bool is_jvm, is_new, again;
+};
+
+static void begin_turn(struct process *p, struct turn *t)
+{
+	const uint64_t now = now_ns(CLOCK_MONOTONIC);
+
+	*t = (struct turn){.methods = p->methods.v,
+			   .n_methods = p->methods.n,
+			   .places = p->places.v,
+			   .n_places = p->places.n,
+			   .is_jvm = p->is_jvm,
+			   .is_new = p->is_new,
+			   .again = now >= p->again_ns};
+	if (t->again)
+		p->again_ns = now + AGAIN_NS;
+	if (!p->is_jvm)
+		code_ranges_copy(&t->ranges, &p->ranges);
+	p->methods.v = p->places.v = NULL;
+	p->methods.n = p->methods.cap = p->places.n = p->places.cap = 0;
+	p->samples = 0;
+	p->is_new = false;
+	p->busy = true;
+}
+
+/* The process is `busy`: its memory is read without the lock. */
+static void read_process(struct process *p, const struct turn *t)
+{
+	const uint64_t now = now_ns(CLOCK_MONOTONIC);
+
+	if (t->is_new)
+		forget(p);
+	if (t->is_jvm) {
+		read_jvm(p, t->methods, t->n_methods);
+		return;
+	}
+	if (!p->log.bytes.n)
+		code_log_begin(&p->log, (uint32_t)p->pid, now);
+	code_copy_take(&p->copy, p->pid, &t->ranges, t->places, t->n_places, t->again, now,
+		       &p->log);
 }
 
 /* Called with the lock, which is released meanwhile. */
 static void take_turn(struct runtime_watch *w, struct process *p)
 {
 	const uint64_t begin = now_ns(CLOCK_THREAD_CPUTIME_ID);
-	uint64_t *methods = p->methods.v;
-	size_t n = p->methods.n;
+	struct turn t;
 
-	p->methods.v = NULL;
-	p->methods.n = p->methods.cap = 0;
-	p->samples = 0;
-	p->busy = true;
+	begin_turn(p, &t);
 	pthread_mutex_unlock(&w->lock);
-	read_process(p, methods, n);
-	free(methods);
+	read_process(p, &t);
+	free(t.methods);
+	free(t.places);
+	code_ranges_done(&t.ranges);
 	pthread_mutex_lock(&w->lock);
 	p->busy = false;
-	p->is_gone |= p->counts.is_gone;
+	p->is_gone |= p->counts.is_gone || p->copy.is_gone;
 	p->cost_ns += now_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
 	plan_next(p, now_ns(CLOCK_MONOTONIC));
 }
@@ -383,7 +472,8 @@ static struct process *next_turn(const struct runtime_watch *w, uint64_t now, ui
 	for (size_t i = 0; i < w->processes.n; i++) {
 		struct process *p = w->processes.v[i];
 
-		if (!p->is_jvm || p->is_gone || !p->samples)
+		if (!is_read(p) || p->is_gone || !p->samples ||
+		    (!p->is_jvm && !p->places.n && !p->copy.pages.n))
 			continue;
 		if (p->due_ns <= now && (!found || p->due_ns < found->due_ns))
 			found = p;
@@ -397,6 +487,7 @@ static void *reads(void *arg)
 {
 	struct runtime_watch *w = arg;
 
+	(void)setpriority(PRIO_PROCESS, 0, NICE); /* of this thread */
 	pthread_mutex_lock(&w->lock);
 	while (!w->ends) {
 		uint64_t next;
@@ -481,6 +572,16 @@ static void note_process(const struct process *p, struct capture_result *r)
 	else if (p->why.code != ERR_OK && p->why.code != ERR_NOT_FOUND)
 		capture_note(r, "process %d: %s %s: its Java code has no names", (int)p->pid,
 			     p->why.source, p->why.what);
+	if (p->copy.error == EACCES || p->copy.error == EPERM)
+		capture_note(r,
+			     "process %d has code without a file, which this user may not read: "
+			     "record as root, or: sudo sysctl kernel.yama.ptrace_scope=0",
+			     (int)p->pid);
+	if (p->copy.is_cut)
+		capture_note(r,
+			     "process %d has more code without a file than the %d MB that are "
+			     "copied: some of its stacks may end early",
+			     (int)p->pid, CODE_COPY_MAX >> 20);
 	if (p->counts.is_cut || p->log.bytes.n > LOG_MAX)
 		capture_note(r,
 			     "process %d has more code than is read: some Java code has no names",
@@ -496,10 +597,11 @@ void runtime_watch_finish(struct runtime_watch *w, struct bytes *section, struct
 
 		if (p->busy) /* in a process that was forked: what has it is not whole */
 			continue;
-		if (p->is_jvm && !p->is_gone && p->samples)
+		p->again_ns = 0;
+		if (!p->is_gone && (p->is_jvm ? p->samples : p->places.n || p->copy.pages.n))
 			take_turn(w, p);
 		note_process(p, r);
-		if (p->log.bytes.n)
+		if (p->log.bytes.n > CODE_LOG_HEADER_BYTES)
 			add_process(p, section);
 	}
 	pthread_mutex_unlock(&w->lock);
@@ -548,7 +650,11 @@ void runtime_watch_free(struct runtime_watch *w)
 		struct process *p = w->processes.v[i];
 
 		hash_done(&p->seen);
+		hash_done(&p->seen_places);
 		vec_done(&p->methods);
+		vec_done(&p->places);
+		code_ranges_done(&p->ranges);
+		code_copy_done(&p->copy);
 		hotspot_free(p->hotspot);
 		code_log_done(&p->log);
 		free(p);

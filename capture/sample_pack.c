@@ -16,12 +16,9 @@ uint64_t sample_id(const uint8_t *rec, size_t n)
 	return buf_u64(&b);
 }
 
-/* The stack pointer among the registers at b; 0 if it was not recorded. */
-static uint64_t stack_pointer(const struct sample_fields *l, struct buf b)
+/* A register of perf among those at b; 0 if it was not recorded. */
+static uint64_t register_at(const struct sample_fields *l, struct buf b, unsigned bit)
 {
-	const struct processor *here = processor_here();
-	const unsigned bit = here ? here->perf_sp : 63;
-
 	if (!(l->user_regs >> bit & 1))
 		return 0;
 	buf_skip(&b, 8 * (uint64_t)__builtin_popcountll(l->user_regs & ((1ull << bit) - 1)));
@@ -32,12 +29,8 @@ static uint64_t stack_pointer(const struct sample_fields *l, struct buf b)
 static uint64_t method_register(const struct sample_fields *l, struct buf b)
 {
 	const struct processor *here = processor_here();
-	const unsigned bit = 1;
 
-	if (!here || here->insn_set != INSN_SET_X86 || !(l->user_regs >> bit & 1))
-		return 0;
-	buf_skip(&b, 8 * (uint64_t)(l->user_regs & 1));
-	return buf_u64(&b);
+	return here && here->insn_set == INSN_SET_X86 ? register_at(l, b, 1) : 0;
 }
 
 /* perf_event.h, PERF_RECORD_SAMPLE: the fields in the order in which the kernel writes them, as far
@@ -64,7 +57,10 @@ static void skip_to_stack(const struct sample_fields *l, struct buf *b, struct s
 			 buf_u32(b)); /* padded so that size word and data end at a multiple of 8 */
 	f->abi = l->sample_type & PERF_SAMPLE_REGS_USER ? buf_u64(b) : PERF_SAMPLE_REGS_ABI_NONE;
 	if (f->abi != PERF_SAMPLE_REGS_ABI_NONE) {
-		f->sp = stack_pointer(l, *b);
+		const struct processor *here = processor_here();
+
+		f->sp = register_at(l, *b, here ? here->perf_sp : 63);
+		f->ip = register_at(l, *b, here ? here->perf_ip : 63);
 		f->bx = method_register(l, *b);
 		buf_skip(b, 8 * (uint64_t)__builtin_popcountll(l->user_regs));
 	}

@@ -356,9 +356,15 @@ struct jit_cursor {
 	const struct dso *dso;	 /* NULL: of the recording */
 	uint32_t pid;
 	const struct jitdump *dump;
+	bool memory_is_known; /* the next two are set */
+	uint32_t memory_pid;
+	const struct jitdump *memory;
 };
 int jit_cursor_seek(struct jit_cursor *c, const struct perf_sample *s, const struct jitdump **ret,
 		    struct err *err);
+/* The same for what the recording holds of the process: for jitdump_memory(). */
+int jit_cursor_memory(struct jit_cursor *c, const struct perf_sample *s, const struct jitdump **ret,
+		      struct err *err);
 /* True if the process of the sample has one, or the recording holds code of it. */
 bool jit_codes_describe(const struct jit_codes *j, const struct perf_sample *s);
 /* Takes the section RUNTIME_CODE_FEATURE of the recording, whose bytes must stay: u32 magic, u32
@@ -401,7 +407,10 @@ uint64_t jit_sample_time(const struct perf_sample *s);
  * known); the pcs, rising: u32 offset of the last byte, u32 scope; the methods: name and file,
  * ending in NUL.
  *
- * JIT_RECORD_BYTES: u64 address, and the bytes of memory there, of which no more is known. */
+ * JIT_RECORD_BYTES: u64 address, a multiple of JIT_PAGE_BYTES, and as many pages of memory as it
+ * was there at the record's time, of which no more is known. A page may come again when it has
+ * changed. */
+enum { JIT_PAGE_BYTES = 4096 };
 enum { JIT_RECORD_FRAME = 0x5501, JIT_RECORD_BYTES = 0x5502 };
 enum jit_frame_kind {
 	JIT_FRAME_NONE,
@@ -463,6 +472,20 @@ size_t jitdump_chain(const struct jitdump *d, const struct func *f, uint64_t ip,
 /* The bytecode of a method that interpreter frames name by this address. Returns false if it is not
  * known. */
 bool jitdump_bytecode(const struct jitdump *d, uint64_t method, uint64_t *start, uint64_t *end);
+/* Memory of which only the bytes are known: all pages without a gap around an address, as they were
+ * when they were read last. Valid as long as the jitdump. */
+struct jit_memory {
+	uint64_t start;
+	size_t n; /* bytes */
+	const uint8_t *bytes;
+	const uint64_t *replaced; /* per page, a bit for each 64th: other code was there before */
+};
+/* Returns false if the bytes at ip are not known, or there were others. */
+bool jitdump_memory(const struct jitdump *d, uint64_t ip, struct jit_memory *ret);
+bool jit_memory_is_sure(const struct jit_memory *m, uint64_t ip);
+bool jitdump_has_memory(const struct jitdump *d);
+/* True if it says anything of functions. */
+bool jitdump_has_functions(const struct jitdump *d);
 /* The number of line entries of all functions together. */
 size_t jitdump_line_count(const struct jitdump *d);
 

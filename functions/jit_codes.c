@@ -259,6 +259,22 @@ int jit_cursor_seek(struct jit_cursor *c, const struct perf_sample *s, const str
 	return 0;
 }
 
+int jit_cursor_memory(struct jit_cursor *c, const struct perf_sample *s, const struct jitdump **ret,
+		      struct err *err)
+{
+	*ret = NULL;
+	if (!c->codes || !is_recorded(c->codes, s->pid))
+		return 0;
+	if (!c->memory_is_known || s->pid != c->memory_pid) {
+		if (jit_codes_recorded(c->codes, s->pid, &c->memory, err))
+			return -ERR_NOMEM;
+		c->memory_is_known = true;
+		c->memory_pid = s->pid;
+	}
+	*ret = c->memory;
+	return 0;
+}
+
 /* Timestamps of jitdumps are of CLOCK_MONOTONIC, as those of `perf record -k mono`. */
 uint64_t jit_sample_time(const struct perf_sample *s)
 {

@@ -288,6 +288,8 @@ static int read_records(struct jitdump *j, struct stream *s, uint64_t off)
 		else if (r.id == JIT_RECORD_FRAME)
 			rc = jit_frame_read(j, at(s, r.off, (size_t)r.size), &pending.frame_addr,
 					    &pending.method, &pending.frame);
+		else if (r.id == JIT_RECORD_BYTES && s->data)
+			rc = jit_pages_read(j, at(s, r.off, (size_t)r.size), r.time_ns);
 		if (pending.n_lines && r.id == CODE_DEBUG_INFO)
 			qsort(j->lines.v + pending.first_line, pending.n_lines, sizeof *j->lines.v,
 			      by_addr);
@@ -380,7 +382,8 @@ static int read_stream(struct jitdump *j, struct stream *s, const char *name, st
 	off = read_header(j, s);
 	if (!off)
 		return err_set(err, ERR_FORMAT, name, "not a jitdump");
-	rc = read_records(j, s, off) || functab_finish(&j->tab) || find_contested(j);
+	rc = read_records(j, s, off) || functab_finish(&j->tab) || find_contested(j) ||
+	     jit_pages_finish(j);
 	hash_done(&s->latest);
 	return rc ? err_nomem(err) : 0;
 }
@@ -426,6 +429,7 @@ void jitdump_done(struct jitdump *j)
 	vec_done(&j->pcs);
 	vec_done(&j->bytecodes);
 	hash_done(&j->by_method);
+	jit_pages_done(j);
 	strtab_done(&j->strings);
 	arena_done(&j->eh_frames);
 	if (j->file_is_malloced)
@@ -522,6 +526,11 @@ bool jitdump_unwind_info(const struct jitdump *j, uint64_t ip, uint64_t time_ns,
 uint64_t jitdump_made_ns(const struct jitdump *j, const struct func *f)
 {
 	return j->codes.v[f->tag].time_ns;
+}
+
+bool jitdump_has_functions(const struct jitdump *j)
+{
+	return j->tab.funcs.n;
 }
 
 size_t jitdump_line_count(const struct jitdump *j)

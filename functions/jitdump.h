@@ -52,6 +52,19 @@ struct jitdump_line {
 	uint32_t line;
 };
 
+/* JIT_RECORD_BYTES: a page as it was at a time. Sorted by address and time. */
+struct jit_page {
+	uint64_t addr, time_ns;
+	const uint8_t *bytes; /* in the file */
+};
+/* Pages without a gap between them, each in its last version. Sorted. */
+struct jit_run {
+	uint64_t start;
+	size_t n; /* bytes */
+	const uint8_t *bytes;
+	const uint64_t *replaced; /* see struct jit_memory */
+};
+
 /* Of one process. */
 struct jit_recorded_dump {
 	uint32_t pid;
@@ -72,6 +85,10 @@ struct jitdump {
 	VEC(struct jit_pc) pcs;
 	VEC(struct jit_range) bytecodes;
 	struct hash_table by_method; /* method -> index in bytecodes */
+	VEC(struct jit_page) pages;
+	VEC(struct jit_run) runs;
+	uint8_t *pages_flat;	  /* the bytes of all runs */
+	uint64_t *pages_replaced; /* their marks */
 	struct strtab strings;
 	struct arena eh_frames;
 	const uint8_t *file; /* the whole file, for the code bytes; NULL: could not be mapped */
@@ -94,6 +111,12 @@ void jitdump_done(struct jitdump *j);
  * other code than at *addr. Returns 0, or -1 when out of memory. */
 int jit_frame_read(struct jitdump *j, struct buf b, uint64_t *addr, uint64_t *method,
 		   uint32_t *ret);
+
+/* jit_pages.c: reads a JIT_RECORD_BYTES, whose bytes must stay; puts the pages together; frees
+ * that. The first two return 0, or -1 when out of memory. */
+int jit_pages_read(struct jitdump *j, struct buf b, uint64_t time_ns);
+int jit_pages_finish(struct jitdump *j);
+void jit_pages_done(struct jitdump *j);
 
 /* jit_recorded.c: the jitdumps that a recording holds. */
 struct jit_recorded {

@@ -48,6 +48,7 @@ void hotspot_free(struct hotspot *h)
 		remote_close(&h->mem);
 	hotspot_forget_methods(h);
 	vec_done(&h->known);
+	vec_done(&h->spans);
 	hash_done(&h->blobs);
 	hash_done(&h->methods);
 	free(h);
@@ -347,6 +348,8 @@ static void take_blob(struct pass *p, uint64_t at, uint64_t bytes)
 		p->counts->torn++;
 		return;
 	}
+	if (b.begin < b.end && vec_push(&h->spans, (struct hotspot_span){b.begin, b.end}))
+		p->nomem = true;
 	print = blob_print(h, &b);
 	if (hash_get(&h->blobs, at) == print)
 		return;
@@ -433,6 +436,28 @@ static void walk_heaps(struct pass *p)
 			walk_heap(p, heap);
 }
 
+static int by_begin(const void *a, const void *b)
+{
+	const struct hotspot_span *x = a, *y = b;
+
+	return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+bool hotspot_knows(const struct hotspot *h, uint64_t addr)
+{
+	size_t lo = 0, hi = h->spans.n;
+
+	while (lo < hi) { /* the first that begins behind it */
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (h->spans.v[mid].begin <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && addr < h->spans.v[lo - 1].end;
+}
+
 int hotspot_snapshot(struct hotspot *h, uint64_t now_ns, struct code_log *log,
 		     struct hotspot_counts *counts)
 {
@@ -440,7 +465,10 @@ int hotspot_snapshot(struct hotspot *h, uint64_t now_ns, struct code_log *log,
 
 	remote_renew(&h->mem, READS_MAX);
 	hotspot_forget_methods(h);
+	h->spans.n = 0;
 	walk_heaps(&p);
+	if (h->spans.n)
+		qsort(h->spans.v, h->spans.n, sizeof *h->spans.v, by_begin);
 	counts->is_cut |= !h->mem.budget;
 	counts->is_gone |= h->mem.is_gone;
 	counts->bytes = log->bytes.n;

@@ -88,6 +88,10 @@ enum hotspot_type {
 
 enum { HOTSPOT_STUBS_MAX = 256, HOTSPOT_NAME_MAX = 1024 };
 
+struct hotspot_span {
+	uint64_t begin, end;
+};
+
 struct hotspot {
 	struct remote mem;
 	uint64_t at[AT_N], size[SIZE_N];
@@ -100,7 +104,8 @@ struct hotspot {
 		char name[48];
 	} stubs[HOTSPOT_STUBS_MAX];
 	size_t n_stubs;
-	struct hash_table blobs;   /* address of a blob -> what it was when it was written */
+	struct hash_table blobs; /* address of a blob -> what it was when it was written */
+	VEC(struct hotspot_span) spans; /* the code of all blobs of the last snapshot, sorted */
 	struct hash_table methods; /* set of methods whose bytecode was written, or that are none */
 	struct arena names;	   /* of this snapshot */
 	struct hash_table name_of; /* method -> index in known, of this snapshot */

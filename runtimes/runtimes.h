@@ -37,6 +37,7 @@ struct code_log {
 };
 
 /* Writes the file's header. A zeroed log is empty. */
+enum { CODE_LOG_HEADER_BYTES = 40 };
 void code_log_begin(struct code_log *l, uint32_t pid, uint64_t now_ns);
 void code_log_done(struct code_log *l);
 
@@ -111,6 +112,8 @@ const char *hotspot_release(const struct hotspot *h);
 /* Writes the code that was not there at the last call. Adds to *counts. Returns 0 or -ERR_NOMEM. */
 int hotspot_snapshot(struct hotspot *h, uint64_t now_ns, struct code_log *log,
 		     struct hotspot_counts *counts);
+/* True if the code at this address was there at the last call. */
+bool hotspot_knows(const struct hotspot *h, uint64_t addr);
 /* Writes the bytecode of a method that may be at this address, with its lines; nothing if it was
  * written before, or is none. Returns 0 or -ERR_NOMEM. */
 int hotspot_method(struct hotspot *h, uint64_t method, uint64_t now_ns, struct code_log *log,

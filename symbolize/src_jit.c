@@ -158,7 +158,7 @@ static int open_recorded(struct symbol_source *s, struct jit_state *j, struct er
 		return 0;
 	if (jit_codes_recorded(s->env->jit, s->dso->pid, &d, err))
 		return -ERR_NOMEM;
-	if (!d)
+	if (!d || !jitdump_has_functions(d))
 		return 0;
 	if (vec_push(&j->dumps, d))
 		return err_nomem(err);

@@ -11,6 +11,7 @@ static void worker_done(void *state)
 		return;
 	rule_cache_done(&worker->cache);
 	jit_code_done(&worker->jit_code);
+	jit_ahead_done(&worker->jit_ahead);
 	free(worker);
 }
 

@@ -121,6 +121,13 @@ static void set_place(struct code_frame *f, unsigned reg, int64_t place)
 		sp_set(f, place);
 }
 
+/* Mono fills with this: LEA 0(%rbp), %rbp. */
+static bool is_idle(const struct insn_x86_64 *in)
+{
+	return in->op == 0x8d && !in->is_reg && in->reg == RBP && in->base == RBP &&
+	       in->index == REG_NONE && !in->disp;
+}
+
 /* 64-bit MOV and LEA that involve rsp or rbp. Returns false for other instructions. */
 static bool move(struct code_frame *f, const struct insn_x86_64 *in)
 {
@@ -129,6 +136,8 @@ static bool move(struct code_frame *f, const struct insn_x86_64 *in)
 
 	if (in->map != MAP_ONE_BYTE || !(in->rex & 8))
 		return false;
+	if (is_idle(in))
+		return true;
 	if (in->op == 0x8d && !in->is_reg && (to == RSP || to == RBP)) {
 		set_place(f, to, address_place(f, in));
 		return true;

@@ -3,6 +3,7 @@
  * checks. */
 #include <string.h>
 
+#include "unwind/jit_ahead.h"
 #include "unwind/return_check.h"
 
 /* How far back return_before() looks. Functions with so much code without a call or a return are
@@ -332,22 +333,40 @@ static bool innermost_step(struct walk *w, struct cursor *c, const struct map *m
 	       link_register_step(w, c, map);
 }
 
+/* Why a stack of Erlang ends. Its compiled code has stacks of its own, on which the first function
+ * of a process has 0 for the frame pointer, and calls C on the thread's: what is copied of one says
+ * nothing of the other (beam_asm.hpp, emit_enter_runtime()). */
+static enum unwind_stop erlang_stop(struct walk *w, const struct cursor *c, enum unwind_stop stop)
+{
+	if (stop != UNWIND_STOP_NO_CFI || !c->fp_known || !runs_erlang(w))
+		return stop;
+	if (!c->fp)
+		return c->how == FRAME_SAMPLE ? stop : UNWIND_STOP_END;
+	return c->is_return_address && !is_jit(w->next[-2].map) &&
+			       c->fp - w->memory.sp >= w->s->user_stack_bytes
+		       ? UNWIND_STOP_SWITCHED
+		       : stop;
+}
+
 static enum unwind_stop guess(struct walk *w, struct cursor *c, enum unwind_stop stop,
 			      const struct map *map)
 {
 	bool innermost = !c->is_return_address, has_fp = true;
 	struct cursor caller = *c;
+	struct jit_memory memory;
 
 	/* Do not guess the caller of a return address that is in no mapping. */
 	if (stop == UNWIND_STOP_NO_MAP && !innermost)
-		return first_frame_again(w, c) ? WALK_ON : stop;
+		return luajit_first_again(w, c) || first_frame_again(w, c) ? WALK_ON : stop;
 	if (stop == UNWIND_STOP_NO_CFI && known_frame_step(w, c, map))
 		return WALK_ON;
 	if (stop == UNWIND_STOP_NO_CFI)
 		stop = is_jit(map) ? jit_code_step(w, c, &has_fp) : code_step(w, c, map);
 	if (!has_fp)
-		return stop;
+		return erlang_stop(w, c, stop);
 	if (stop == UNWIND_STOP_NO_CFI && is_jit(map))
+		stop = jit_ahead_step(w, c);
+	if (stop == UNWIND_STOP_NO_CFI && is_jit(map) && !jit_memory_find(w, c->ip, &memory))
 		fallback_note_jit(w, c->ip - c->is_return_address);
 	if (stop == WALK_ON || stop == UNWIND_STOP_TRUNCATED_STACK)
 		return stop;
@@ -372,7 +391,7 @@ static enum unwind_stop guess(struct walk *w, struct cursor *c, enum unwind_stop
 	if (stop == UNWIND_STOP_NO_CFI &&
 	    (is_jit(map) ? copied_stub_step(w, c, map) : near_root_step(w, c)))
 		return WALK_ON;
-	return stop;
+	return is_jit(map) ? erlang_stop(w, c, stop) : stop;
 }
 
 /* True if the system call returned in the new task, not in the one that made it. */

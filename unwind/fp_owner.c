@@ -62,6 +62,7 @@ static const struct code_filter *code_filter(struct walk *w)
 
 		f->is_hotspot |= is_named(m, "libjvm.so");
 		f->is_v8 |= has_v8(m);
+		f->is_erlang |= is_named(m, "beam.smp");
 		if (!(m->prot & PROT_EXEC) || m->dso->kind == DSO_ANON || m->end <= m->start)
 			continue;
 		if ((m->end - m->start) >> FILTER_SHIFT >> CODE_FILTER_BITS) {
@@ -85,6 +86,11 @@ bool runs_hotspot(struct walk *w)
 bool runs_v8(struct walk *w)
 {
 	return code_filter(w)->is_v8;
+}
+
+bool runs_erlang(struct walk *w)
+{
+	return code_filter(w)->is_erlang;
 }
 
 /* The frame of the function that `ra` returns to, by its machine code. NULL: not known. */

@@ -6,6 +6,7 @@
  * many entries): so only code that direct jumps from the start reach is used, and a return address
  * only after a call. */
 
+#include "unwind/jit_ahead.h"
 #include "unwind/return_check.h"
 #include "unwind/walk.h"
 
@@ -69,9 +70,19 @@ enum return_check return_check_jit(struct walk *w, uint64_t ra)
 {
 	enum return_check known = return_check(w, ra);
 	struct jit_unwind_info info;
+	struct jit_memory m;
 	size_t n;
 
-	if (known != RETURN_MAP || !jit_info_find(w, ra - 1, &info) || !info.code)
+	if (known != RETURN_MAP)
+		return known;
+	if (!jit_info_find(w, ra - 1, &info)) {
+		if (!jit_memory_find(w, ra - 1, &m))
+			return known;
+		n = ra - m.start < CALL_BYTES_MAX ? ra - m.start : CALL_BYTES_MAX;
+		return w->arch->ends_in_call(m.bytes + (ra - m.start), n) ? RETURN_CALL
+									  : RETURN_NONE;
+	}
+	if (!info.code)
 		return known;
 	n = ra - info.start < CALL_BYTES_MAX ? ra - info.start : CALL_BYTES_MAX;
 	if (w->arch->ends_in_call(info.code + (ra - info.start), n))

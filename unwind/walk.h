@@ -71,6 +71,17 @@ struct jit_code {
 	size_t n_rows; /* total */
 };
 
+/* Per worker: frames of code of which only the bytes are known. A zeroed struct is empty. */
+struct jit_ahead_frame {
+	struct code_frame frame;
+	bool is_known, passes; /* see jit_ahead.c */
+};
+struct jit_ahead {
+	struct hash_table by_code; /* address of the bytes -> index in frames */
+	VEC(struct jit_ahead_frame) frames;
+};
+void jit_ahead_done(struct jit_ahead *a); /* jit_ahead.c */
+
 #define MAPS_KNOWN 256
 
 #define CODES_KNOWN 256
@@ -117,6 +128,7 @@ struct cfi_worker {
 		uint8_t ahead; /* enum code_ahead */
 	} codes[CODES_KNOWN];
 	struct jit_code jit_code;
+	struct jit_ahead jit_ahead;
 	/* Direct-mapped by return address: frames by machine code, for fp_owner.c. */
 	struct known_frame {
 		uint32_t map; /* id; 0: empty */
@@ -137,7 +149,7 @@ struct cfi_worker {
 	 * a frame record. */
 	struct code_filter {
 		uint64_t layout, n_maps;
-		bool is_hotspot, is_v8;
+		bool is_hotspot, is_v8, is_erlang;
 		uint64_t bits[(1u << CODE_FILTER_BITS) / 64];
 	} code_filter;
 	struct walk walks[UNWIND_BATCH];
@@ -336,6 +348,7 @@ enum fp_owner jit_owner_find(struct walk *w, const struct cursor *c, bool is_hot
 /* fp_owner.c: true if libjvm.so, or a file that is known to contain V8, is mapped. */
 bool runs_hotspot(struct walk *w);
 bool runs_v8(struct walk *w);
+bool runs_erlang(struct walk *w);
 /* The stack pointer in the caller of the JIT-compiled code whose frame record is at `fp`. */
 uint64_t jit_sender_sp(struct walk *w, uint64_t fp);
 /* go_step.c: finds the caller for functions of Go's runtime that switch stacks. `kind`:

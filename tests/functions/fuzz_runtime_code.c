@@ -22,6 +22,14 @@ static void check(const struct jitdump *d)
 			FUZZ_CHECK(info.frame_kind < JIT_FRAME_KINDS && info.frame_bytes % 8 == 0);
 		FUZZ_CHECK(jitdump_find(d, f->start, i, &cursor));
 	}
+	for (size_t i = 0; i < d->pages.n; i++) {
+		const uint64_t at = d->pages.v[i].addr;
+		struct jit_memory m;
+
+		for (uint64_t time = 0; time < 8; time++)
+			if (jitdump_memory(d, at + time * 600, &m))
+				FUZZ_CHECK(at + time * 600 - m.start < m.n);
+	}
 	for (uint64_t method = 0; method < 256; method++) {
 		uint64_t start = 0, end = 0;
 

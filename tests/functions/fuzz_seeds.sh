@@ -32,7 +32,7 @@ runtime_code() {
 		code = struct.pack("<QIIIIIIQ", 0x2000, 7, 0, 0, 0, 0, 0, 64)
 		bytecode = struct.pack("<IIQQQQ", 7, 7, 0x2000, 0x2000, 8, 2) + b"LA;g()V\0"
 		dump = head + record(0x5501, 2, frame) + record(0, 2, load) + record(0x5501, 3, code) + record(0, 3, bytecode) + \
-		    record(0x5502, 4, struct.pack("<Q", 0x3000) + b"\xc3" * 16)
+		    record(0x5502, 4, struct.pack("<Q", 0x3000) + b"\xc3" * 8192) + record(0x5502, 5, struct.pack("<Q", 0x4000) + b"\x55" * 4096)
 		packed = subprocess.run(["zstd", "-c"], input=dump, stdout=subprocess.PIPE, check=True).stdout
 		open("dump", "wb").write(dump)
 		open("section", "wb").write(struct.pack("<IIIIQQ", 0x43525355, 1, 7, 0, len(dump), len(packed)) + packed)

@@ -42,7 +42,7 @@ static void fill(struct code_log *log)
 					      .lines = lines,
 					      .n_lines = 2,
 					      .file = "A.java"});
-	code_log_add_bytes(log, 400, 0x7000, code, sizeof code);
+	code_log_add_bytes(log, 400, 0x7000, code, sizeof code); /* no whole page: not used */
 	assert_false(log->failed);
 }
 
@@ -119,6 +119,64 @@ static void test_round_trip(void **state)
 	assert_int_equal(line, 6);
 	jit_codes_free(codes);
 	free(s);
+	code_log_done(&log);
+}
+
+static const struct jitdump *pages_of(const struct code_log *log, struct jit_codes **codes,
+				      uint8_t **section)
+{
+	const struct jitdump *d;
+	size_t n;
+
+	assert_false(log->failed);
+	*section = section_of(log->bytes.v, log->bytes.n, &n);
+	assert_int_equal(jit_codes_new(codes, NULL, true, NULL), 0);
+	assert_int_equal(jit_codes_give(*codes, *section, n, NULL), 0);
+	assert_int_equal(jit_codes_recorded(*codes, PID, &d, NULL), 0);
+	assert_non_null(d);
+	return d;
+}
+
+/* Pages become one piece without gaps, whatever order they came in. Of a page that came again the
+ * code is known that was only added, or given other targets of jumps; not what was replaced. */
+static void test_pages(void **state)
+{
+	static uint8_t page[4 * JIT_PAGE_BYTES];
+	uint8_t *section, *const last = page + 2 * JIT_PAGE_BYTES;
+	struct jit_codes *codes;
+	const struct jitdump *d;
+	struct jit_memory m;
+	struct code_log log;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof page / 2; i++)
+		page[i] = (uint8_t)(i * 7 + i / 256);
+	code_log_begin(&log, PID, 100);
+	code_log_add_bytes(&log, 200, 0x8000, page + JIT_PAGE_BYTES, JIT_PAGE_BYTES);
+	code_log_add_bytes(&log, 200, 0x7000, page, JIT_PAGE_BYTES);
+	code_log_add_bytes(&log, 200, 0xa000, last, JIT_PAGE_BYTES);
+	memcpy(last + 0x400, page, 0x100); /* added */
+	memcpy(last + 0x800, page, 0x100);
+	last[0x40f] = 0xe9;
+	code_log_add_bytes(&log, 300, 0xa000, last, JIT_PAGE_BYTES);
+	last[0x410] ^= 0xff;			   /* another target */
+	memcpy(last + 0x800, page + 0x555, 0x100); /* replaced */
+	code_log_add_bytes(&log, 400, 0xa000, last, JIT_PAGE_BYTES);
+	d = pages_of(&log, &codes, &section);
+	assert_true(jitdump_has_memory(d));
+	assert_false(jitdump_has_functions(d));
+	assert_false(jitdump_memory(d, 0x6fff, &m));
+	assert_false(jitdump_memory(d, 0x9000, &m));
+	assert_true(jitdump_memory(d, 0x8fff, &m));
+	assert_int_equal(m.start, 0x7000);
+	assert_int_equal(m.n, 2 * JIT_PAGE_BYTES);
+	assert_memory_equal(m.bytes, page, 2 * JIT_PAGE_BYTES);
+	assert_true(jitdump_memory(d, 0xa410, &m));
+	assert_int_equal(m.bytes[0x410], last[0x410]);
+	assert_false(jitdump_memory(d, 0xa810, &m));
+	assert_true(jitdump_memory(d, 0xa900, &m));
+	jit_codes_free(codes);
+	free(section);
 	code_log_done(&log);
 }
 
@@ -206,6 +264,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_pages),
 		cmocka_unit_test(test_damage),
 		cmocka_unit_test(test_section_damage),
 	};

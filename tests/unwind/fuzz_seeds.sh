@@ -83,4 +83,24 @@ jit() {
 		0 0 0 0 0 0 >v8
 }
 
+# Code alone: functions with frames of all kinds, jumps through registers and tables.
+jit_ahead() {
+	cat >s.c <<-'C'
+		int h(int *);
+		int f(int n) { int a[4 + n]; a[0] = n; return h(a) + a[n]; }
+		int g(int n) { int a[64] __attribute__((aligned(64))); return h(a) + f(n) + a[n]; }
+		int k(int (*p)(int), int n) { return h(&n) ? p(n) : p(n + 1) + 1; }
+		int s(int n) { switch (n) { case 1: return f(n); case 2: return g(3); case 3: return h(&n); case 4: return k(f, n); default: return 0; } }
+	C
+	for flags in -O2 -O0 "-O1 -mno-red-zone"; do
+		# shellcheck disable=SC2086
+		gcc $flags -fno-pie -c s.c -o s.o
+		objcopy -O binary -j .text s.o s.text
+		for first in 0 1 5; do
+			{ byte $first && cat s.text; } >"code$flags-$first"
+		done
+	done
+	rm -f s.c s.o s.text
+}
+
 $1

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "functions/functions.h"
 #include "tests/unwind/truth/shadow.h"
 #include "unwind/unwind.h"
 
@@ -327,6 +328,20 @@ static int run(struct truth *t, struct perf_file *f, struct unwinder *u)
 	return rc;
 }
 
+/* What the recording holds of code without a file; NULL: nothing, or it cannot be read. */
+static struct jit_codes *recorded_code(struct perf_file *f)
+{
+	struct jit_codes *codes = NULL;
+	size_t n;
+	const uint8_t *data = perf_file_feature(f, RUNTIME_CODE_FEATURE, &n);
+	struct err err;
+
+	if (!data || jit_codes_new(&codes, NULL, true, &err) ||
+	    jit_codes_give(codes, data, n, &err))
+		return NULL;
+	return codes;
+}
+
 int main(int argc, char **argv)
 {
 	struct modules_options mopt = {0};
@@ -340,6 +355,7 @@ int main(int argc, char **argv)
 
 	if (argc < 3 || !symbols_read(&t, argv[2]) || perf_file_open(&f, argv[1], NULL, &err))
 		return 2;
+	opt.jit = recorded_code(f);
 	if (modules_new(&t.modules, &mopt, &err) || unwinder_new(&u, t.modules, &opt, &err))
 		return 2;
 	rc = run(&t, f, u);
@@ -353,6 +369,7 @@ int main(int argc, char **argv)
 		free(t.symbols[i].path);
 	free(t.symbols);
 	unwinder_free(u);
+	jit_codes_free(opt.jit);
 	modules_free(t.modules);
 	perf_file_close(f);
 	return rc ? 2 : t.wrong > 0;

@@ -1,0 +1,25 @@
+/* jit_ahead.h - frames of code without a file by its bytes alone. Private to unwind/. */
+#ifndef UNWIND_JIT_AHEAD_H
+#define UNWIND_JIT_AHEAD_H
+
+#include "unwind/walk.h"
+
+/* The memory around `ip` that the recording holds. Returns false if there is none. */
+bool jit_memory_find(struct walk *w, uint64_t ip, struct jit_memory *ret);
+
+/* What the code from `ip` on shows of the frame there. `w` NULL: jumps out of the memory show
+ * nothing. Returns false if that is nothing; ret->passes is set then, too. */
+bool jit_ahead_find(struct walk *w, const struct arch *arch, const struct jit_memory *m,
+		    uint64_t ip, struct jit_ahead_frame *ret);
+
+/* Finds the caller of the frame *c by the bytes of its code, as code_step() does. */
+enum unwind_stop jit_ahead_step(struct walk *w, struct cursor *c);
+
+/* luajit.c: how many bytes more compiled code of LuaJIT has on the stack than the rule of the code
+ * at `target` counts, to which it jumps; 0 for other files. */
+unsigned luajit_untold_bytes(struct walk *w, uint64_t target);
+/* The same in LuaJIT's interpreter: its rule has led the sample's own frame to the wrong caller *c,
+ * which is replaced by the right one. Returns false if that is none either. */
+bool luajit_first_again(struct walk *w, struct cursor *c);
+
+#endif
