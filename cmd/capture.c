@@ -18,6 +18,7 @@
 #include "cmd/args.h"
 #include "cmd/habits.h"
 #include "cmd/parts.h"
+#include "cmd/runtime_env.h"
 #include "cmd/version.h"
 
 #define OPTIONS_TARGET struct args
@@ -65,7 +66,7 @@ struct args {
 	struct pid_vec pids, tids;
 	struct parts parts;
 	bool users; /* some of pids are by -u */
-	bool quiet, verbose, check, list, stacks, show_help, show_version, asks_stacks;
+	bool quiet, verbose, check, list, stacks, runtimes, show_help, show_version, asks_stacks;
 	unsigned n_said; /* notes of the result that were printed */
 };
 
@@ -415,6 +416,10 @@ static const struct option_row options[] = {
 	 "do not read stack pages that are not mapped yet (stack copies end at such\n"
 	 "a page)",
 	 SETS_FLAG(opt.no_touch)},
+	{0, "runtimes", NULL, NULL,
+	 "ask the command's runtimes (python, node, Erlang, Mono) for names, by its\n"
+	 "environment",
+	 SETS_FLAG(runtimes)},
 	{0, "keep-env", NULL, NULL,
 	 "keep arguments and environment, which lie at the end of stacks", SETS_FLAG(opt.keep_env)},
 	{0, "user", "all-user", NULL, "user space only", SETS_FLAG(opt.no_kernel)},
@@ -644,6 +649,11 @@ static int parse_args(struct args *a, int argc, char **argv, struct err *err)
 	rc = check_snapshot(a, err);
 	if (rc)
 		return rc;
+	if (a->runtimes && !o->command)
+		return err_set(err, ERR_USAGE, NULL,
+			       "--runtimes sets the environment of a command: give one after --");
+	if (a->runtimes && runtime_env_set(err))
+		return -ERR_NOMEM;
 	if (!strcmp(o->output, "-"))
 		return check_stdout(a, err);
 	return 0;

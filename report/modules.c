@@ -261,6 +261,8 @@ static struct module_report report_of(const struct loaded *p, const struct dso *
 
 	judge(&r, !p->no_inline);
 	judge_dwarf(&r, p);
+	if (r.miss == SYM_MISS_NO_JIT_MAP && report_runtime_help(p, dso->pid))
+		r.help = report_runtime_help(p, dso->pid);
 	return r;
 }
 

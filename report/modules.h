@@ -15,6 +15,10 @@ void report_modules_json(const struct loaded *p, const struct quality *whole, FI
  */
 const char *report_module_lacks(const struct loaded *p, const struct dso *dso, const char **help);
 
+/* What gives names and whole stacks to the code that the process has made, by its runtime
+ * (runtimes.c); NULL: not known. A static text. */
+const char *report_runtime_help(const struct loaded *p, uint32_t pid);
+
 /* By dso id, for all modules of a profile: a stack is counted for the module in which it ends, a
  * frame for the module of its code. The caller frees the result; NULL when out of memory. */
 struct quality *quality_by_dso(const struct loaded *p);

@@ -85,9 +85,22 @@ def emulator():
     tap.check(n > 100 and roots >= 0.8 * n, f"qemu-user: {roots} of {n} stacks reach the root")
 
 
+def environment():
+    """What --runtimes asks for, and what was set before."""
+    show = [CAPTURE, "-q", "-o", "env.data", "--runtimes", "--", "sh", "-c", 'echo "$NODE_OPTIONS|$ERL_AFLAGS|$PYTHONPERFSUPPORT|$MONO_ENV_OPTIONS"']
+    env = {k: v for k, v in os.environ.items() if k not in ("NODE_OPTIONS", "ERL_AFLAGS", "PYTHONPERFSUPPORT", "MONO_ENV_OPTIONS")}
+    node = "--perf-basic-prof --interpreted-frames-native-stack"
+    tap.check(run(show, env=env).stdout == f"{node}|+JPperf true|1|--jitmap\n", "--runtimes sets the environment")
+    said = run(show, env={**env, "NODE_OPTIONS": "--no-warnings", "PYTHONPERFSUPPORT": "0"}).stdout
+    tap.check(said == f"--no-warnings {node}|+JPperf true|0|--jitmap\n", "--runtimes: what is set stays", said)
+    p = run([CAPTURE, "--runtimes", "-a"], check=False)
+    tap.check(p.returncode == 2 and "give one after --" in p.stderr, "--runtimes without a command is refused", p.stderr)
+
+
 def main():
     if NO_EVENTS:
         return tap.skip("code without a file", NO_EVENTS)
+    environment()
     chains()
     matcher()
     emulator()

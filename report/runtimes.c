@@ -1,0 +1,55 @@
+/* runtimes.c - what gives code without a file names and whole stacks, by the runtime that made it.
+ */
+#include <string.h>
+
+#include "base/text.h"
+#include "report/modules.h"
+
+/* By the beginning of the name of a file that the process has mapped. Each was tried with the
+ * release in Debian 12, and Python's and Java's with later ones. */
+static const struct {
+	const char *name, *help;
+} runtimes[] = {
+	{"libjvm.so", "record with `capture`, which reads the JVM's code from outside, without a "
+		      "flag; with perf: "
+		      "java -XX:+PreserveFramePointer -XX:+UnlockDiagnosticVMOptions "
+		      "-XX:+DumpPerfMapAtExit (JDK 17 or later; of one that still runs: "
+		      "jcmd PID Compiler.perfmap)"},
+	{"libnode.so", "node --perf-basic-prof --interpreted-frames-native-stack"},
+	{"node", "node --perf-basic-prof --interpreted-frames-native-stack"},
+	{"beam.smp",
+	 "ERL_AFLAGS=\"+JPperf true\" gives names and frame pointers (Erlang/OTP 25 or later)"},
+	{"php", "php -d opcache.jit_debug=16 gives names; stacks of the JIT's code need `capture`"},
+	{"luajit",
+	 "LuaJIT writes no names for recorders; stacks through its compiled code need `capture`"},
+	{"libluajit",
+	 "LuaJIT writes no names for recorders; stacks through its compiled code need `capture`"},
+	{"mono", "MONO_ENV_OPTIONS=--jitmap gives names; stacks need `capture`"},
+	{"python3", "PYTHONPERFSUPPORT=1 (Python 3.12 or later) names Python's functions"},
+	{"libpython3", "PYTHONPERFSUPPORT=1 (Python 3.12 or later) names Python's functions"},
+	{"qemu-",
+	 "stacks through what QEMU has translated need `capture`; it has names since QEMU 8.0, "
+	 "with -perfmap"},
+	{"libpcre2", "PCRE2's compiled patterns have no names; stacks through them need `capture`"},
+};
+
+const char *report_runtime_help(const struct loaded *p, uint32_t pid)
+{
+	const size_t n = perf_file_dso_count(p->file);
+	const char *found = NULL;
+	size_t best = sizeof runtimes / sizeof *runtimes;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct dso *dso = perf_file_dso(p->file, i);
+
+		if (dso->kind != DSO_FILE || (dso->mapped_by && dso->mapped_by != pid))
+			continue;
+		for (size_t k = 0; k < best; k++)
+			if (!strncmp(base_name(dso->path), runtimes[k].name,
+				     strlen(runtimes[k].name))) {
+				found = runtimes[k].help;
+				best = k;
+			}
+	}
+	return found;
+}
