@@ -113,6 +113,12 @@ struct bundle_range {
 	const uint8_t *bytes;
 };
 
+/* Hands out the ranges of an entry, of which all others are zeros, in the order of the file; they
+ * are valid during the call. What take() returns, if it is not 0, ends it, and is returned. Else 0,
+ * or negative with *err, perhaps after some ranges. */
+int bundle_ranges(const struct bundle_entry *e,
+		  int (*take)(void *arg, const struct bundle_range *r), void *arg, struct err *err);
+
 struct bundle_blob {
 	uint8_t *v;
 	size_t n, cap;

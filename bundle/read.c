@@ -17,6 +17,7 @@
  * so many times its size and PACKED_FREE. Code and tables shrink to a third or a tenth. The address
  * space that a file with holes takes is not memory, but may be walked over. */
 #define SIZE_MAX_BYTES	 (8ull << 30)
+#define SIZES_MAX_BYTES	 (64ull << 30) /* of all together */
 #define PACKED_MAX_BYTES (4ull << 30)
 #define PACKED_TIMES_MAX 64
 #define PACKED_FREE	 (64ull << 20)
@@ -82,6 +83,7 @@ static int add(struct bundle *b, const struct bundle_header *h, const uint8_t *p
 static int read_entries(struct bundle *b, const uint8_t *section, size_t size)
 {
 	uint64_t off = SECTION_HEADER, bytes, room = PACKED_FREE + size * PACKED_TIMES_MAX;
+	uint64_t space = SIZES_MAX_BYTES;
 	struct bundle_header h;
 
 	while (off < size && b->entries.n < ENTRIES_MAX) {
@@ -91,12 +93,12 @@ static int read_entries(struct bundle *b, const uint8_t *section, size_t size)
 			off += ALIGN;
 			continue;
 		}
-		if (h.packed > room)
+		if (h.packed > room || h.size > space)
 			b->lost += bytes;
 		else if (add(b, &h, section + off))
 			return -1;
 		else
-			room -= h.packed;
+			room -= h.packed, space -= h.size;
 		off += bytes;
 	}
 	return 0;
@@ -235,30 +237,33 @@ static int inflate(const struct bundle_entry *e, uint8_t *to, struct err *err)
 	return n == e->packed ? 0 : damaged(err, e, "it has another size than it says");
 }
 
-/* Puts the ranges of a file with holes into their places. */
-static int spread(const struct bundle_entry *e, const struct bundle_bytes *packed,
-		  struct bundle_bytes *ret, struct err *err)
+/* The ranges of a file with holes. */
+static int each_range(const struct bundle_entry *e, const struct bundle_bytes *packed,
+		      int (*take)(void *arg, const struct bundle_range *r), void *arg,
+		      struct err *err)
 {
+	struct bundle_range r;
+	int rc = 0;
 	struct buf b = buf_make(packed->v, packed->n, 0, false), data = b;
 	uint64_t n = buf_u64(&b), i;
 
 	if (n > buf_left(&b) / 16)
 		return damaged(err, e, "its list of ranges is cut");
 	buf_skip(&data, 8 + n * 16);
-	for (i = 0; i < n; i++) {
-		uint64_t off = buf_u64(&b), size = buf_u64(&b);
-		const uint8_t *p = buf_take(&data, size);
-
-		if (!p || off > ret->n || size > ret->n - off)
+	for (i = 0; i < n && !rc; i++) {
+		r.off = buf_u64(&b);
+		r.size = buf_u64(&b);
+		r.bytes = buf_take(&data, r.size);
+		if (!r.bytes || r.off > e->size || r.size > e->size - r.off)
 			return damaged(err, e, "a range lies outside of the file");
-		memcpy(ret->v + off, p, (size_t)size);
+		rc = take(arg, &r);
 	}
-	return 0;
+	return rc;
 }
 
-int bundle_contents(const struct bundle_entry *e, struct bundle_bytes *ret, struct err *err)
+/* Unpacks what is stored. */
+static int unpack(const struct bundle_entry *e, struct bundle_bytes *ret, struct err *err)
 {
-	struct bundle_bytes packed;
 	int rc;
 
 	*ret = (struct bundle_bytes){0};
@@ -269,20 +274,55 @@ int bundle_contents(const struct bundle_entry *e, struct bundle_bytes *ret, stru
 			       e->path, e->size, e->packed, e->stored_bytes);
 	if (!has_holes(e->kind) && e->size != e->packed)
 		return damaged(err, e, "its sizes differ");
-	rc = map_room(e->packed, &packed, err);
+	rc = map_room(e->packed, ret, err);
 	if (!rc)
-		rc = inflate(e, packed.v, err);
-	if (rc || !has_holes(e->kind)) {
-		if (rc)
-			bundle_bytes_done(&packed);
-		*ret = packed;
+		rc = inflate(e, ret->v, err);
+	if (rc)
+		bundle_bytes_done(ret);
+	return rc;
+}
+
+static int copy_range(void *arg, const struct bundle_range *r)
+{
+	struct bundle_bytes *to = arg;
+
+	memcpy(to->v + r->off, r->bytes, (size_t)r->size);
+	return 0;
+}
+
+int bundle_contents(const struct bundle_entry *e, struct bundle_bytes *ret, struct err *err)
+{
+	struct bundle_bytes packed;
+	int rc = unpack(e, &packed, err);
+
+	*ret = (struct bundle_bytes){0};
+	if (rc)
 		return rc;
+	if (!has_holes(e->kind)) {
+		*ret = packed;
+		return 0;
 	}
 	rc = map_room(e->size, ret, err);
 	if (!rc)
-		rc = spread(e, &packed, ret, err);
+		rc = each_range(e, &packed, copy_range, ret, err);
 	bundle_bytes_done(&packed);
 	if (rc)
 		bundle_bytes_done(ret);
+	return rc;
+}
+
+int bundle_ranges(const struct bundle_entry *e,
+		  int (*take)(void *arg, const struct bundle_range *r), void *arg, struct err *err)
+{
+	struct bundle_bytes packed;
+	struct bundle_range all = {0};
+	int rc = unpack(e, &packed, err);
+
+	if (rc)
+		return rc;
+	all.size = packed.n;
+	all.bytes = packed.v;
+	rc = has_holes(e->kind) ? each_range(e, &packed, take, arg, err) : take(arg, &all);
+	bundle_bytes_done(&packed);
 	return rc;
 }

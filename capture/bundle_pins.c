@@ -13,13 +13,13 @@
 #include <unistd.h>
 
 #include "base/rooted.h"
+#include "capture/bundle_processes.h"
 #include "capture/mmap2.h"
 
 enum {
 	/* Descriptors that others need at the end of the recording. */
 	KEPT_FREE = 64,
 	PINS_MAX = 4096,
-	STATUS_BYTES = 8192,
 	FILE_BYTES_MAX = 256 << 20,
 	CHUNK = 64 << 10,
 	/* perf_event.h, PERF_RECORD_MMAP2: where the build id is, with its size. */
@@ -66,6 +66,14 @@ static bool is_file(int fd)
 	return !fstat(fd, &st) && S_ISREG(st.st_mode);
 }
 
+static bool ends_in_deleted(const char *path)
+{
+	const char mark[] = " (deleted)";
+	const size_t n = strlen(path);
+
+	return n >= sizeof mark && !strcmp(path + n - (sizeof mark - 1), mark);
+}
+
 static int open_mapped(const struct mmap2 *m)
 {
 	char name[PATH_MAX];
@@ -83,6 +91,11 @@ static int open_mapped(const struct mmap2 *m)
 	    snprintf(name, sizeof name, "/proc/%" PRIu32 "/root%s", m->pid, m->path) <
 		    (int)sizeof name)
 		fd = rooted_open(NULL, name, true);
+	/* No path leads to what is in memory only, or was deleted, but the process itself does. */
+	if (fd < 0 && m->has_build_id && ends_in_deleted(m->path)) {
+		snprintf(name, sizeof name, "/proc/%" PRIu32 "/exe", m->pid);
+		fd = open(name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	}
 	return fd;
 }
 
@@ -120,28 +133,6 @@ int pins_find(void *pins, const struct dso *dso)
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
-/* The last number in the NSpid line of its status; else its own. */
-static uint32_t inner_pid(uint32_t pid)
-{
-	char name[64], status[STATUS_BYTES], *line, *end;
-	ssize_t n;
-	int fd;
-
-	snprintf(name, sizeof name, "/proc/%" PRIu32 "/status", pid);
-	fd = open(name, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? 0 : read(fd, status, sizeof status - 1);
-	if (fd >= 0)
-		close(fd);
-	status[n > 0 ? n : 0] = 0;
-	line = strstr(status, "\nNSpid:");
-	end = line ? strchr(line + 1, '\n') : NULL;
-	if (!end)
-		return pid;
-	*end = 0;
-	line = strrchr(line, '\t');
-	return line ? (uint32_t)strtoul(line, NULL, 10) : pid;
-}
-
 static int open_place(uint32_t pid, const char *what, int flags)
 {
 	char name[64];
@@ -159,7 +150,7 @@ static void pin_root(struct pins *p, uint32_t pid)
 	r.root = open_place(pid, "root", O_PATH | O_DIRECTORY);
 	/* Without it what is mounted there goes with the last process. */
 	r.mounts = open_place(pid, "ns/mnt", O_RDONLY);
-	r.inner = inner_pid(pid);
+	r.inner = process_inner_pid(pid);
 	if (vec_push(&p->roots, r)) {
 		close(r.root);
 		close(r.mounts);

@@ -23,7 +23,7 @@ static int collect_kernel(struct cut_hits *hits, struct cut_addrs *ips)
 	return 0;
 }
 
-static int make(struct perf_file *f, struct modules *ms, struct pins *pins,
+static int make(struct perf_file *f, struct modules *ms, struct drain *d,
 		const struct capture_options *opt, struct bundle_blob *section,
 		struct cut_report *report, struct err *err)
 {
@@ -37,7 +37,8 @@ static int make(struct perf_file *f, struct modules *ms, struct pins *pins,
 		.zstd_level = ZSTD_LEVEL,
 		.cache = cache.dir ? &cache : NULL,
 		.read_file = pins_read,
-		.arg = pins,
+		.arg = &d->pins,
+		.processes = d->processes.lines.failed ? NULL : d->processes.lines.s,
 	};
 	struct kernel_functions kernel = {0};
 	struct cut_addrs ips = {0};
@@ -56,11 +57,11 @@ static int make(struct perf_file *f, struct modules *ms, struct pins *pins,
 	return rc;
 }
 
-int bundle_write(const char *path, struct pins *pins, const struct capture_options *opt,
+int bundle_write(const char *path, struct drain *d, const struct capture_options *opt,
 		 struct bundle_blob *section, struct cut_report *report, struct err *err)
 {
 	struct perf_file_options fo = {.alone = true};
-	struct modules_options mo = {.pinned = pins_find, .pinned_arg = pins};
+	struct modules_options mo = {.pinned = pins_find, .pinned_arg = &d->pins};
 	struct perf_file *f = NULL;
 	struct modules *ms = NULL;
 	int rc = perf_file_open(&f, path, &fo, err);
@@ -71,7 +72,7 @@ int bundle_write(const char *path, struct pins *pins, const struct capture_optio
 		rc = modules_new(&ms, &mo, err);
 	}
 	if (!rc)
-		rc = make(f, ms, pins, opt, section, report, err);
+		rc = make(f, ms, d, opt, section, report, err);
 	modules_free(ms);
 	perf_file_close(f);
 	return rc;

@@ -4,13 +4,13 @@
 
 #include "base/err.h"
 #include "bundle/bundle.h"
-#include "capture/bundle_pins.h"
 #include "capture/capture.h"
+#include "capture/drain.h"
 #include "cut/cut.h"
 
 /* Makes the section from the recording at `path`, which is complete but for it. Says in *report
  * what is in it. Returns 0, or negative with *err; the recording is good without it. */
-int bundle_write(const char *path, struct pins *pins, const struct capture_options *opt,
+int bundle_write(const char *path, struct drain *d, const struct capture_options *opt,
 		 struct bundle_blob *section, struct cut_report *report, struct err *err);
 
 /* bundle_kernel.c: the kernel's functions at these addresses (rising), by /proc/kallsyms. */

@@ -552,7 +552,10 @@ static void add_bundle(struct recording *r)
 		return;
 	if (r->opt->bundling)
 		*r->opt->bundling = 1;
-	rc = bundle_write(r->file.path, &r->drain.pins, r->opt, &section, &report, &err);
+	text_char(&r->drain.processes.lines, 0);
+	rc = bundle_write(r->file.path, &r->drain, r->opt, &section, &report, &err);
+	if (r->drain.processes.lines.n) /* more may come, for the next file */
+		r->drain.processes.lines.n--;
 	r->facts.bundle = section.v;
 	r->facts.n_bundle = rc ? 0 : section.n;
 	if (!rc)
@@ -661,6 +664,7 @@ static void release(struct recording *r)
 	runtime_watch_free(r->drain.runtimes);
 	file_ids_done(&r->drain.file_ids);
 	pins_done(&r->drain.pins);
+	processes_done(&r->drain.processes);
 	bytes_done(&r->tracing);
 	hash_done(&r->switched);
 	flight_done(&r->flight);
@@ -754,8 +758,11 @@ int capture_run(const struct capture_options *opt, volatile int *stop, struct ca
 	touch_init(&r->drain.touch);
 	r->drain.touches = !r->opt->no_touch && r->opt->call_graph == CALL_GRAPH_DWARF;
 	r->drain.result = ret;
-	if (opt->bundle)
+	if (opt->bundle) {
 		pins_begin(&r->drain.pins);
+		r->drain.processes.on = true;
+		r->drain.processes.with_arguments = opt->keep_env;
+	}
 	if (opt->off_cpu || opt->wall)
 		r->drain.switched = &r->switched;
 	rc = start(r, err);

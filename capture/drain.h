@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "capture/alive.h"
 #include "capture/bundle_pins.h"
+#include "capture/bundle_processes.h"
 #include "capture/bytes.h"
 #include "capture/capture.h"
 #include "capture/file_ids.h"
@@ -36,6 +37,7 @@ struct drain {
 	struct runtime_watch *runtimes; /* NULL: not watched */
 	struct file_ids file_ids;
 	struct pins pins;	     /* of files that the bundle needs */
+	struct processes processes;  /* that were sampled, for the bundle */
 	struct hash_table *switched; /* thread -> when it switched last (switch_event.h); NULL */
 	bool holding; /* sideband records wait in `held` until the synthesized ones are written */
 	struct bytes held;

@@ -146,13 +146,19 @@ static int show_header(struct resolve *r, struct err *err)
 /* --unbundle */
 static int lay_out(struct resolve *r, struct err *err)
 {
-	size_t n = 0;
-	int rc = load_unbundle(r->inputs.v[0], r->unbundle_dir, &n, err);
+	struct unbundle_report report;
+	int rc = load_unbundle(r->inputs.v[0], r->unbundle_dir, &report, err);
 
 	if (!rc && !r->quiet)
 		fprintf(stderr, "resolve: %s: %zu files, by path and by build id\n",
-			r->unbundle_dir, n);
-	return rc;
+			r->unbundle_dir, report.files);
+	if (rc || (!report.damaged && !report.lost))
+		return rc;
+	fprintf(stderr,
+		"resolve: %s: of the files that it carries %zu are damaged, and %" PRIu64
+		" bytes belong to none\n",
+		r->inputs.v[0], report.damaged, report.lost);
+	return EXIT_DAMAGED;
 }
 
 /* Closes the output first, so that the reader of a pipe need not wait for the cache to be written.
@@ -407,7 +413,7 @@ int main(int argc, char **argv)
 		args_complain("resolve", &err);
 		code = EXIT_TROUBLE;
 	} else {
-		code = rc || r.header_only || r.unbundle_dir ? EXIT_FINE : exit_code(&r);
+		code = r.unbundle_dir ? rc : rc || r.header_only ? EXIT_FINE : exit_code(&r);
 	}
 	loaded_done(&in);
 	resolve_options_done(&r);

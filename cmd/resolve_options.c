@@ -329,6 +329,9 @@ static const struct option_row options[] = {
 	 "needs of binaries, JIT compilers and kernel: any machine reads it",
 	 SETS_FLAG(bundle)},
 	{0, "bundle-full", NULL, NULL, "the same with whole files", SETS_FLAG(load.bundle_full)},
+	{0, "strip-stacks", NULL, NULL,
+	 "the same with call chains instead of stack copies, which may hold secrets",
+	 SETS_FLAG(load.strip_stacks)},
 	{0, "unbundle", NULL, "DIR",
 	 "lay the files that a recording carries out in DIR, for gdb and others",
 	 SETS_TEXT(unbundle_dir)},
@@ -745,7 +748,7 @@ static int finish_options(struct resolve *r, struct err *err)
 	if (r->unbundle_dir && (r->output_path || r->inputs.n != 1 || r->bundle || r->format))
 		return err_set(err, ERR_USAGE, NULL,
 			       "--unbundle DIR takes one recording, and writes into DIR only");
-	r->bundle |= r->load.bundle_full;
+	r->bundle |= r->load.bundle_full || r->load.strip_stacks;
 	if (r->bundle && (!r->output_path || r->inputs.n != 1 || r->diff.paths[0].n || r->format))
 		return err_set(err, ERR_USAGE, NULL,
 			       "--bundle makes one recording of one: resolve --bundle -o FILE "

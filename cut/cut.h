@@ -47,6 +47,8 @@ struct cut_need {
 	const struct dwarf_cache *cache; /* of compiled DWARF; NULL: none */
 	unsigned n_threads;
 	int zstd_level;
+	bool no_unwind;	   /* nothing that only unwinding needs */
+	bool frames_known; /* `frames` are no guess */
 };
 
 /* Appends the entries of a module: its image and, if it has one, its debug file, which is searched
@@ -92,18 +94,24 @@ struct cut_symbol {
 
 struct cut_options {
 	enum cut_level level;
+	/* Stacks are in the recording as addresses: only names of known frames are needed. */
+	bool no_unwind;
+	bool frames_known;  /* by cut_add_frame() */
 	uint64_t max_bytes; /* of the bundle; 0: no limit */
 	unsigned n_threads;
 	int zstd_level;
 	const struct dwarf_cache *cache;
-	/* Contents of a file of a JIT compiler; NULL: they are read at their path, or in the
-	 * container of the process. Returns NULL if there is none; the result is malloc'ed. */
+	/* Contents of a file of a JIT compiler; NULL: there is none. The result is malloc'ed. */
 	void *(*read_file)(void *arg, const struct dso *dso, uint32_t pid, size_t *size);
 	void *arg;
 	const struct cut_symbol *kernel; /* rising */
 	size_t n_kernel;
 	const char *processes; /* text of BUNDLE_PROCESSES; NULL: none */
 };
+
+/* The contents of a perf map or jitdump at its path below symfs, or as the process sees it if it
+ * still runs; malloc'ed. Of another user's only the file that was mapped. NULL: none. */
+void *cut_jit_file(const char *symfs, const struct dso *dso, uint32_t pid, size_t *size);
 
 struct cut_report {
 	size_t modules, files;	 /* in the bundle */
@@ -116,8 +124,22 @@ int cut_bundle(struct bundle_blob *out, struct perf_file *f, struct modules *ms,
 	       struct cut_hits *hits, const struct cut_options *opt, struct cut_report *report,
 	       struct err *err);
 
-/* Writes the recording at `path` with this section in place of the one that it may have. Only plain
- * files of this machine's byte order. Returns 0, or negative with *err. */
-int cut_rewrite(const char *path, const struct bundle_blob *section, FILE *out, struct err *err);
+/* Call chains that replace stack copies. `f` is the recording, which must outlive them, and whose
+ * samples must have a time. NULL: no memory. */
+struct cut_chains; /* opaque */
+struct cut_chains *cut_chains_new(const struct perf_file *f);
+void cut_chains_free(struct cut_chains *c); /* NULL is allowed */
+/* The chain of a sample: as in perf_sample.ips, with the marks of contexts. Returns 0 or
+ * -ERR_NOMEM. */
+int cut_chains_add(struct cut_chains *c, const struct perf_sample *s, const uint64_t *ips,
+		   size_t n);
+/* After cut_rewrite(): samples and bytes of the data that are damaged and were left out. */
+void cut_chains_lost(const struct cut_chains *c, uint64_t *samples, uint64_t *bytes);
+
+/* Writes the recording at `path` with this section in place of the one that it may have, and if
+ * `chains` is not NULL with these in place of registers and stack copies. Only plain files of this
+ * machine's byte order. Returns 0, or negative with *err. */
+int cut_rewrite(const char *path, const struct bundle_blob *section, struct cut_chains *chains,
+		FILE *out, struct err *err);
 
 #endif

@@ -142,7 +142,7 @@ static void mark(struct pieces *p, struct frames *f, const struct cut_addrs *cod
 		 struct hit_functions *hit)
 {
 	const struct entry *last = NULL;
-	bool inside;
+	bool below, above, inside;
 	size_t i, n;
 
 	for (i = 0; i < code->n; i++) {
@@ -160,9 +160,14 @@ static void mark(struct pieces *p, struct frames *f, const struct cut_addrs *cod
 			continue;
 		pieces_keep_vaddr(p, a > GAP_BYTES ? a - GAP_BYTES : 0, a + GAP_BYTES);
 		/* As in unwind/: code between two such functions is not worth reading the whole
-		 * file. */
-		inside = keep_at(f, a - GAP_BYTES) != NULL;
-		inside &= keep_at(f, a + GAP_BYTES) != NULL;
+		 * file. Beside one of them is the startup code of a file, which pointers lead to,
+		 * and hardly ever a frame. */
+		below = keep_at(f, a - GAP_BYTES) != NULL;
+		above = keep_at(f, a + GAP_BYTES) != NULL;
+		inside = hit && hit->guessed ? below || above : below && above;
+		/* Padding before a function that something points to. */
+		n = begun(f, a + 1);
+		inside |= n && f->by_start.v[n - 1]->start == a + 1;
 		n = begun(f, a);
 		if (n < f->by_start.n)
 			f->by_start.v[n]->keep = true;

@@ -9,10 +9,9 @@
 enum { ALIGN = 8 };
 
 static const char *const part_names[CUT_PARTS] = {
-	[CUT_INFO] = ".debug_info",
-	[CUT_ABBREV] = ".debug_abbrev",
-	[CUT_LINE] = ".debug_line",
-	[CUT_RANGES] = ".debug_ranges",
+	[CUT_INFO] = ".debug_info",	  [CUT_ABBREV] = ".debug_abbrev",
+	[CUT_LINE] = ".debug_line",	  [CUT_RANGES] = ".debug_ranges",
+	[CUT_ARANGES] = ".debug_aranges",
 };
 
 static bool is_dwarf(const char *name)
@@ -114,7 +113,7 @@ static void copy_rows(struct table *t)
 
 static uint64_t room_for_names(const struct pieces *p)
 {
-	uint64_t n = 1 + sizeof ".shstrtab";
+	uint64_t n = 1 + sizeof ".shstrtab" + sizeof MODULE_PART_SECTION;
 	struct elf_section s;
 	const char *name;
 	size_t i;
@@ -156,7 +155,7 @@ static bool open_table(struct table *t, struct pieces *p)
 	if (!t->swap && p->size > sizeof(Elf64_Ehdr)) {
 		memcpy(&t->first, p->bytes + 24 + 2 * w, w);
 		return t->first && t->first < p->size && t->n &&
-		       t->n < SHN_LORESERVE - CUT_PARTS - 2 &&
+		       t->n < SHN_LORESERVE - CUT_PARTS - 3 &&
 		       p->size - t->first >= t->n * t->entry_bytes;
 	}
 	return false;
@@ -165,13 +164,14 @@ static bool open_table(struct table *t, struct pieces *p)
 uint64_t cut_headers(struct pieces *p, const struct cut_dwarf *d)
 {
 	struct table t;
+	static const uint8_t mark[] = "what no stack went through is zeros";
 	uint64_t n, i, names;
 
 	if (!open_table(&t, p)) {
 		pieces_keep(p, 0, t.is_64 ? sizeof(Elf64_Ehdr) : sizeof(Elf32_Ehdr));
 		return t.end < p->size ? p->size : t.end;
 	}
-	n = t.n + 1 + (d->part[CUT_INFO].n ? CUT_PARTS : 0);
+	n = t.n + 2 + (d->part[CUT_INFO].n ? CUT_PARTS : 0);
 	t.rows = arena_alloc(&p->owned, n * t.entry_bytes);
 	t.names = arena_alloc(&p->owned, room_for_names(p));
 	if (!t.rows || !t.names) {
@@ -182,6 +182,7 @@ uint64_t cut_headers(struct pieces *p, const struct cut_dwarf *d)
 	copy_rows(&t);
 	for (i = 0; d->part[CUT_INFO].n && i < CUT_PARTS; i++)
 		append(&t, t.n + i, part_names[i], SHT_PROGBITS, d->part[i].v, d->part[i].n);
+	append(&t, n - 2, MODULE_PART_SECTION, SHT_PROGBITS, mark, sizeof mark);
 	names = t.names_n + sizeof ".shstrtab";
 	append(&t, n - 1, ".shstrtab", SHT_STRTAB, t.names, names);
 	put_ehdr(&t, t.end, n);

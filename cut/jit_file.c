@@ -1,5 +1,5 @@
 /* jit_file.c - reads perf-PID.map and jit-PID.dump. */
-#include "cut/jit_file.h"
+#include "cut/cut.h"
 
 #include <inttypes.h>
 #include <stdio.h>

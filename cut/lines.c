@@ -93,7 +93,7 @@ static void set_u32(struct bytes *b, size_t at, uint64_t v)
 
 /* One of the two units while it is written. */
 struct unit {
-	struct bytes info, ranges, program;
+	struct bytes info, ranges, aranges, program;
 	struct strtab files;	   /* id: number in the table of files; 0: unknown */
 	struct strtab functions;   /* keys of the functions that are named in `info` */
 	VEC(uint32_t) function_at; /* by id: offset in `info` */
@@ -198,6 +198,8 @@ static void put_range(struct unit *u, uint64_t vaddr)
 	if (u->hi) {
 		put_u(&u->ranges, u->lo, u->address_bytes);
 		put_u(&u->ranges, u->hi, u->address_bytes);
+		put_u(&u->aranges, u->lo, u->address_bytes);
+		put_u(&u->aranges, u->hi - u->lo, u->address_bytes);
 	}
 	u->lo = vaddr;
 	u->hi = vaddr + 1;
@@ -245,6 +247,24 @@ static void put_line_table(struct bytes *out, struct unit *u)
 	put_u(out, 0, 1);
 	set_u32(out, header, out->n - header - 4);
 	put(out, u->program.v, u->program.n);
+	set_u32(out, start, out->n - start - 4);
+}
+
+/* DWARF 4, 6.1.2: by these gdb and libdw find the unit of an address without reading its entries.
+ */
+static void put_aranges(struct bytes *out, const struct unit *u, uint64_t info_off)
+{
+	size_t start = out->n;
+
+	put_u(out, 0, 4); /* unit_length */
+	put_u(out, 2, 2);
+	put_u(out, info_off, 4);
+	put_u(out, u->address_bytes, 1);
+	put_u(out, 0, 1); /* segments */
+	put_u(out, 0, 4); /* up to a multiple of two addresses */
+	put(out, u->aranges.v, u->aranges.n);
+	put_u(out, 0, u->address_bytes);
+	put_u(out, 0, u->address_bytes);
 	set_u32(out, start, out->n - start - 4);
 }
 
@@ -330,6 +350,7 @@ static void unit_done(struct unit *u)
 {
 	vec_done(&u->info);
 	vec_done(&u->ranges);
+	vec_done(&u->aranges);
 	vec_done(&u->program);
 	strtab_done(&u->files);
 	strtab_done(&u->functions);
@@ -445,7 +466,7 @@ static void ask_go(struct writer *w, struct elf_image *img, const struct cut_nee
 
 static void take(struct cut_dwarf *ret, struct writer *w)
 {
-	struct bytes abbrev = {0}, info = {0}, line = {0}, ranges = {0};
+	struct bytes abbrev = {0}, info = {0}, line = {0}, ranges = {0}, aranges = {0};
 	unsigned i;
 
 	put_abbrevs(&abbrev);
@@ -456,15 +477,19 @@ static void take(struct cut_dwarf *ret, struct writer *w)
 			continue;
 		unit_end(u, line.n, ranges.n);
 		put_line_table(&line, u);
+		put_aranges(&aranges, u, info.n);
 		put(&info, u->info.v, u->info.n);
 		put(&ranges, u->ranges.v, u->ranges.n);
-		ret->nomem |= u->failed || u->info.failed || u->ranges.failed || u->program.failed;
+		ret->nomem |= u->failed || u->info.failed || u->ranges.failed ||
+			      u->aranges.failed || u->program.failed;
 	}
-	ret->nomem |= abbrev.failed || info.failed || line.failed || ranges.failed;
+	ret->nomem |=
+		abbrev.failed || info.failed || line.failed || ranges.failed || aranges.failed;
 	ret->part[CUT_INFO] = (struct cut_bytes){info.v, info.n};
 	ret->part[CUT_ABBREV] = (struct cut_bytes){abbrev.v, abbrev.n};
 	ret->part[CUT_LINE] = (struct cut_bytes){line.v, line.n};
 	ret->part[CUT_RANGES] = (struct cut_bytes){ranges.v, ranges.n};
+	ret->part[CUT_ARANGES] = (struct cut_bytes){aranges.v, aranges.n};
 }
 
 int cut_lines(struct module *m, const struct cut_need *need, struct cut_dwarf *ret,

@@ -12,6 +12,7 @@ enum {
 	/* What a function without a known end is analyzed up to (unwind/code_starts.h). */
 	OPEN_BYTES = 64 << 10,
 	GO_MODULE_BYTES = 512, /* of struct moduledata, as far as it is read */
+	GO_CHAIN_MAX = 64,
 };
 
 enum how {
@@ -26,21 +27,13 @@ static const struct {
 	enum how how;
 	enum cut_level from;
 } rules[] = {
-	{".note*", HOW_SMALL, CUT_IDS},
-	{".gnu_debuglink", HOW_SMALL, CUT_IDS},
-	{".gnu_debugaltlink", HOW_SMALL, CUT_IDS},
-	{".dynamic", HOW_SMALL, CUT_UNWIND},
-	{".interp", HOW_SMALL, CUT_UNWIND},
-	{".comment", HOW_SMALL, CUT_UNWIND},
-	{".plt*", HOW_WHOLE, CUT_UNWIND},
-	{".iplt", HOW_WHOLE, CUT_UNWIND},
-	{".init", HOW_SMALL, CUT_UNWIND},
-	{".fini", HOW_SMALL, CUT_UNWIND},
-	{".go.buildinfo", HOW_SMALL, CUT_UNWIND},
-	{".gopclntab", HOW_WHOLE, CUT_UNWIND},
-	{".data.rel.ro.gopclntab", HOW_WHOLE, CUT_UNWIND},
-	{".go.module", HOW_SMALL, CUT_UNWIND},
-	{".gnu_debugdata", HOW_WHOLE, CUT_SYMBOLS},
+	{".note*", HOW_SMALL, CUT_IDS},	       {".gnu_debuglink", HOW_SMALL, CUT_IDS},
+	{".dynamic", HOW_SMALL, CUT_UNWIND},   {".interp", HOW_SMALL, CUT_UNWIND},
+	{".comment", HOW_SMALL, CUT_UNWIND},   {".plt*", HOW_WHOLE, CUT_UNWIND},
+	{".iplt", HOW_WHOLE, CUT_UNWIND},      {".init", HOW_SMALL, CUT_UNWIND},
+	{".fini", HOW_SMALL, CUT_UNWIND},      {".go.buildinfo", HOW_SMALL, CUT_UNWIND},
+	{".gopclntab", HOW_WHOLE, CUT_UNWIND}, {".data.rel.ro.gopclntab", HOW_WHOLE, CUT_UNWIND},
+	{".go.module", HOW_SMALL, CUT_UNWIND}, {".gnu_debugdata", HOW_WHOLE, CUT_SYMBOLS},
 };
 
 static enum how how_of(const char *name, enum cut_level level)
@@ -123,6 +116,24 @@ static void keep_go_module(struct pieces *p)
 			if (at == table)
 				pieces_keep(p, s.off + left, GO_MODULE_BYTES);
 		}
+	}
+}
+
+/* Inlined functions of programs without DWARF are named by rows outside of the runtime's tables. */
+static void keep_go_inlined(struct pieces *p, const struct cut_need *need)
+{
+	struct go_line chain[GO_CHAIN_MAX];
+	struct go_table go;
+	size_t i, k, n;
+
+	if (!go_table_open(&go, p->img) || need->level < CUT_SYMBOLS)
+		return;
+	for (i = 0; i < need->frames.n; i++) {
+		n = go_table_chain(&go, need->frames.v[i], chain, GO_CHAIN_MAX);
+		for (k = 0; k < n; k++)
+			if (chain[k].row_bytes)
+				pieces_keep_vaddr(p, chain[k].row_vaddr,
+						  chain[k].row_vaddr + chain[k].row_bytes);
 	}
 }
 
@@ -298,11 +309,21 @@ struct job {
 	bool all_symbols;
 };
 
+static void keep_for_unwinding(const struct job *j, struct pieces *p, struct hit_functions *hit)
+{
+	if (j->need->no_unwind)
+		return;
+	cut_frames(p, j->m, &j->need->code, hit);
+	if (j->m->debug != j->m->image)
+		cut_debug_frame(p, &j->need->code);
+	keep_bare_code(p, j->m, hit, &j->need->frames);
+}
+
 static int put_image(struct job *j, struct bundle_blob *out, struct err *err)
 {
 	static const struct cut_dwarf none;
 	struct elf_image *img = j->m->image;
-	struct hit_functions hit = {0};
+	struct hit_functions hit = {.guessed = !j->need->frames_known};
 	const bool whole = j->e->path[0] == '['; /* the vDSO */
 	struct pieces p;
 	uint64_t size;
@@ -314,11 +335,9 @@ static int put_image(struct job *j, struct bundle_blob *out, struct err *err)
 	keep_program_headers(&p);
 	keep_sections(&p, j->need->level);
 	if (j->need->level >= CUT_UNWIND) {
-		cut_frames(&p, j->m, &j->need->code, &hit);
-		if (j->m->debug != img)
-			cut_debug_frame(&p, &j->need->code);
+		keep_for_unwinding(j, &p, &hit);
 		keep_go_module(&p);
-		keep_bare_code(&p, j->m, &hit, &j->need->frames);
+		keep_go_inlined(&p, j->need);
 		cut_relocations(&p, is_go(img), &j->symbols);
 		cut_addrs_sort(&j->symbols);
 		cut_symbols(&p, ".dynsym", &j->symbols, j->all_symbols);
@@ -344,7 +363,8 @@ static int put_debug(struct job *j, struct bundle_blob *out, struct err *err)
 	pieces_open(&p, img);
 	keep_program_headers(&p);
 	keep_sections(&p, CUT_IDS);
-	cut_debug_frame(&p, &j->need->code);
+	if (!j->need->no_unwind)
+		cut_debug_frame(&p, &j->need->code);
 	cut_symbols(&p, ".symtab", &j->symbols, j->all_symbols);
 	cut_symbols(&p, ".dynsym", &j->symbols, j->all_symbols);
 	size = cut_headers(&p, &j->dwarf);

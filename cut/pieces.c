@@ -72,7 +72,6 @@ static void append(const struct pieces *p, struct bundle_range *out, size_t *n,
 		out[(*n)++] = cut;
 }
 
-/* Changed copies come before the file's own bytes at the same place, so that they win. */
 static int by_offset(const void *a, const void *b)
 {
 	const struct bundle_range *x = a, *y = b;
@@ -82,13 +81,55 @@ static int by_offset(const void *a, const void *b)
 	return x->size > y->size ? -1 : x->size < y->size;
 }
 
+static uint64_t end_of(const struct bundle_range *r)
+{
+	return r->off + r->size;
+}
+
+/* Takes the parts out of the file's own bytes that stand in changed copies too: code at the start
+ * of a file may be its header. */
+static int yield_to_copies(struct pieces *p)
+{
+	VEC(struct bundle_range) own = {0}, all = {0};
+	size_t i, k, n, first = 0; /* n: copies */
+	int rc = 0;
+
+	for (i = 0; i < p->v.n && !rc; i++)
+		rc = is_own(p, &p->v.v[i]) ? vec_push(&own, p->v.v[i]) : vec_push(&all, p->v.v[i]);
+	n = all.n;
+	for (i = 0; i < own.n && !rc; i++) {
+		struct bundle_range r = own.v[i];
+		const uint64_t end = end_of(&r);
+
+		while (first < n && end_of(&all.v[first]) <= r.off)
+			first++;
+		for (k = first; k < n && all.v[k].off < end && !rc; k++) {
+			r.size = all.v[k].off > r.off ? all.v[k].off - r.off : 0;
+			rc = r.size ? vec_push(&all, r) : 0;
+			r.off = end_of(&all.v[k]) > r.off ? end_of(&all.v[k]) : r.off;
+			r.bytes = p->bytes + r.off;
+		}
+		r.size = end > r.off ? end - r.off : 0;
+		if (!rc && r.size)
+			rc = vec_push(&all, r);
+	}
+	vec_done(&own);
+	vec_done(&p->v);
+	p->v.v = all.v;
+	p->v.n = all.n;
+	p->v.cap = all.cap;
+	return rc ? -1 : 0;
+}
+
 int pieces_finish(struct pieces *p)
 {
 	struct bundle_range *out;
 	uint64_t end = 0;
 	size_t i, n = 0;
 
-	if (p->nomem)
+	if (p->v.n)
+		qsort(p->v.v, p->v.n, sizeof *p->v.v, by_offset);
+	if (p->nomem || yield_to_copies(p))
 		return -1;
 	out = malloc((p->v.n + 1) * sizeof *out);
 	if (!out)

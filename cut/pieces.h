@@ -5,8 +5,8 @@
 #include "base/arena.h"
 #include "cut/cut.h"
 
-/* Ranges in any order. Where two overlap, the one that begins first wins, and of those the longer.
- */
+/* Ranges in any order. Where two overlap, a changed copy wins over the file's own bytes, then the
+ * one that begins first, and of those the longer. */
 struct pieces {
 	struct elf_image *img;
 	const uint8_t *bytes; /* of the image */
@@ -32,6 +32,7 @@ void pieces_done(struct pieces *p);
 
 /* The functions around wanted addresses, as tables of the file tell them. */
 struct hit_functions {
+	bool guessed;	       /* not all wanted addresses were frames */
 	struct cut_addrs bare; /* wanted addresses without call frame information */
 	struct cut_addrs lost; /* of these the ones that have none near them on both sides either */
 };
@@ -49,7 +50,7 @@ void cut_symbols(struct pieces *p, const char *table, const struct cut_addrs *ad
 void cut_relocations(struct pieces *p, bool all, struct cut_addrs *symbols);
 
 /* lines.c: DWARF of its own for the frames. */
-enum { CUT_INFO, CUT_ABBREV, CUT_LINE, CUT_RANGES, CUT_PARTS };
+enum { CUT_INFO, CUT_ABBREV, CUT_LINE, CUT_RANGES, CUT_ARANGES, CUT_PARTS };
 
 struct cut_bytes {
 	uint8_t *v;

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "base/threads.h"
 #include "cut/cut.h"
-#include "cut/jit_file.h"
 
 struct one {
 	struct cut_dso *hits;
@@ -51,6 +51,8 @@ static struct bundle_entry entry_of(const struct dso *dso)
 static void pack_module(struct job *j, struct one *o)
 {
 	struct cut_need need = {.level = j->opt->level,
+				.no_unwind = j->opt->no_unwind,
+				.frames_known = j->opt->frames_known,
 				.cache = j->opt->cache,
 				.n_threads = 1,
 				.zstd_level = j->opt->zstd_level};
@@ -65,7 +67,7 @@ static void pack_module(struct job *j, struct one *o)
 	o->miss = m->image_miss;
 	if (!m->image)
 		return;
-	o->rc = to_vaddrs(m, &o->hits->code, &need.code) ||
+	o->rc = to_vaddrs(m, j->opt->no_unwind ? &o->hits->frames : &o->hits->code, &need.code) ||
 				to_vaddrs(m, &o->hits->frames, &need.frames)
 			? err_nomem(&o->err)
 			: cut_module(j->ms, m, &e, &need, &o->blob, &o->err);
@@ -88,8 +90,7 @@ static void pack_file(struct job *j, struct one *o)
 	struct bundle_entry e = entry_of(dso);
 	const uint32_t pid = dso->kind == DSO_ANON ? dso->pid : dso->mapped_by;
 	size_t n = 0;
-	void *bytes = j->opt->read_file ? j->opt->read_file(j->opt->arg, dso, pid, &n)
-					: cut_jit_file(modules_symfs(j->ms), dso, pid, &n);
+	void *bytes = j->opt->read_file(j->opt->arg, dso, pid, &n);
 
 	e.kind = BUNDLE_FILE;
 	if (bytes && n && put_bytes(&o->blob, &e, bytes, n, j->opt))
@@ -178,17 +179,50 @@ static bool is_wanted(const struct cut_dso *d)
 	}
 }
 
+static int add_addrs(struct cut_addrs *to, const struct cut_addrs *from)
+{
+	size_t i;
+
+	for (i = 0; i < from->n; i++)
+		if (vec_push(to, from->v[i]))
+			return -1;
+	return 0;
+}
+
+/* One file may have been mapped under several paths, as in containers: by its build id the first is
+ * found for all of them. Returns 1 if the hits were added to those of another one, 0 or -1. */
+static int join_equal(struct job *j, struct hash_table *by_id, struct cut_dso *d)
+{
+	const struct build_id *id = &d->dso->build_id;
+	const uint64_t key = hash_bytes(id->bytes, id->size);
+	uint32_t i = id->size ? hash_get(by_id, key) : HASH_NONE;
+	struct cut_dso *first = i == HASH_NONE ? NULL : j->ones.v[i].hits;
+
+	if (!first)
+		return id->size && hash_put(by_id, key, (uint32_t)j->ones.n) ? -1 : 0;
+	if (!build_id_identical(id, &first->dso->build_id))
+		return 0;
+	first->samples += d->samples;
+	return add_addrs(&first->code, &d->code) || add_addrs(&first->frames, &d->frames) ? -1 : 1;
+}
+
 static int choose(struct job *j, struct perf_file *f, struct cut_hits *hits, struct cut_dso **extra)
 {
 	size_t i, n = perf_file_dso_count(f), k = 0;
+	struct hash_table by_id = {0};
+	int rc = 0;
 
 	*extra = calloc(n + 1, sizeof **extra);
-	if (!*extra)
+	for (i = 0; *extra && i < cut_hits_count(hits) && rc >= 0; i++) {
+		struct cut_dso *d = cut_hits_at(hits, i);
+
+		rc = is_wanted(d) ? join_equal(j, &by_id, d) : 1;
+		if (!rc)
+			rc = vec_push(&j->ones, (struct one){.hits = d});
+	}
+	hash_done(&by_id);
+	if (!*extra || rc < 0)
 		return -1;
-	for (i = 0; i < cut_hits_count(hits); i++)
-		if (is_wanted(cut_hits_at(hits, i)) &&
-		    vec_push(&j->ones, (struct one){.hits = cut_hits_at(hits, i)}))
-			return -1;
 	/* A jitdump is mapped so that recorders see it; nothing in it is run. */
 	for (i = 0; i < n; i++) {
 		const struct dso *dso = perf_file_dso(f, i);

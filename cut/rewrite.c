@@ -1,7 +1,8 @@
 /* rewrite.c - a recording with other feature sections.
  *
- * The data stays as it is. Behind it come the table of sections, one row for each bit that is set,
- * and the sections (tools/perf/Documentation/perf.data-file-format.txt). */
+ * The data stays as it is, or gets call chains in place of stack copies (strip.c). Behind it come
+ * the table of sections, one row for each bit that is set, and the sections
+ * (tools/perf/Documentation/perf.data-file-format.txt). */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cut/cut.h"
+#include "cut/strip.h"
 #include "reader/format.h"
 
 enum { CHUNK = 1 << 20 };
@@ -106,10 +107,58 @@ static int copy(const struct file *f, uint64_t off, uint64_t n, FILE *out, struc
 	return rc;
 }
 
-static int write_sections(const struct file *f, const struct bundle_blob *section, FILE *out,
+/* Bytes of the old file that are changed before they are written. NULL with *err. */
+static uint8_t *load(const struct file *f, uint64_t off, uint64_t n, struct err *err)
+{
+	uint8_t *v = n <= f->size ? malloc(n ? (size_t)n : 1) : NULL;
+
+	if (!v)
+		err_nomem(err);
+	if (v && read_at(f, off, v, (size_t)n, err)) {
+		free(v);
+		return NULL;
+	}
+	return v;
+}
+
+static int copy_event_desc(const struct file *f, const struct perfdata_section *s, FILE *out,
+			   struct err *err)
+{
+	uint8_t *v = load(f, s->offset, s->size, err);
+
+	if (!v)
+		return -(int)err->code;
+	strip_event_desc(v, (size_t)s->size);
+	fwrite(v, 1, (size_t)s->size, out);
+	free(v);
+	return 0;
+}
+
+/* What stands before the data, with the attributes of events. */
+static int write_front(const struct file *f, const struct perfdata_header *h, FILE *out,
+		       struct err *err)
+{
+	const uint64_t n = f->h.data.offset, end = f->h.attrs.offset + f->h.attrs.size;
+	uint8_t *v = load(f, 0, n, err);
+	uint64_t off;
+
+	if (!v)
+		return -(int)err->code;
+	memcpy(v, h, sizeof *h);
+	for (off = f->h.attrs.offset; off < end && f->h.attr_size <= end - off && end <= n &&
+				      f->h.attr_size > sizeof(struct perfdata_section);
+	     off += f->h.attr_size)
+		strip_attr(v + off, (size_t)f->h.attr_size - sizeof(struct perfdata_section));
+	fwrite(v, 1, (size_t)n, out);
+	free(v);
+	return 0;
+}
+
+static int write_sections(const struct file *f, uint64_t data_bytes,
+			  const struct bundle_blob *section, bool strips, FILE *out,
 			  struct err *err)
 {
-	uint64_t at = f->h.data.offset + f->h.data.size;
+	uint64_t at = f->h.data.offset + data_bytes;
 	unsigned bit;
 	int rc = 0;
 
@@ -130,14 +179,39 @@ static int write_sections(const struct file *f, const struct bundle_blob *sectio
 			continue;
 		if (bit == FEATURE_BUNDLE)
 			fwrite(section->v, 1, section->n, out);
+		else if (strips && bit == FEATURE_EVENT_DESC)
+			rc = copy_event_desc(f, &f->old[bit], out, err);
 		else
 			rc = copy(f, f->old[bit].offset, f->old[bit].size, out, err);
 	}
 	return rc;
 }
 
-int cut_rewrite(const char *path, const struct bundle_blob *section, FILE *out, struct err *err)
+/* The header and the data. */
+static int write_stripped(const struct file *f, struct cut_chains *chains, uint64_t *data_bytes,
+			  FILE *out, struct err *err)
 {
+	const struct strip_input in = {f->fd, f->path, f->h.data.offset, f->h.data.size};
+	struct perfdata_header h = f->h;
+	struct bundle_blob data = {0};
+	int rc = f->h.attrs.offset + f->h.attrs.size > f->h.data.offset
+			 ? err_set(err, ERR_UNSUPPORTED, f->path,
+				   "--strip-stacks: its events are not described before its data")
+			 : strip_data(&in, chains, &data, err);
+
+	h.data.size = *data_bytes = data.n;
+	if (!rc)
+		rc = write_front(f, &h, out, err);
+	if (!rc)
+		fwrite(data.v, 1, data.n, out);
+	vec_done(&data);
+	return rc;
+}
+
+int cut_rewrite(const char *path, const struct bundle_blob *section, struct cut_chains *chains,
+		FILE *out, struct err *err)
+{
+	uint64_t data_bytes;
 	struct file f;
 	int rc = open_recording(&f, path, err);
 
@@ -145,11 +219,15 @@ int cut_rewrite(const char *path, const struct bundle_blob *section, FILE *out, 
 		rc = read_table(&f, err);
 	if (!rc) {
 		f.h.features[FEATURE_BUNDLE / 64] |= 1ull << FEATURE_BUNDLE % 64;
-		fwrite(&f.h, sizeof f.h, 1, out);
-		rc = copy(&f, sizeof f.h, f.h.data.offset + f.h.data.size - sizeof f.h, out, err);
+		data_bytes = f.h.data.size;
+		if (chains)
+			rc = write_stripped(&f, chains, &data_bytes, out, err);
+		else if (fwrite(&f.h, sizeof f.h, 1, out))
+			rc = copy(&f, sizeof f.h, f.h.data.offset + data_bytes - sizeof f.h, out,
+				  err);
 	}
 	if (!rc)
-		rc = write_sections(&f, section, out, err);
+		rc = write_sections(&f, data_bytes, section, chains, out, err);
 	if (f.fd >= 0)
 		close(f.fd);
 	return rc;

@@ -318,6 +318,9 @@ struct go_line {
 	const char *name, *file;
 	uint32_t line;
 	uint32_t start_line; /* first line of the function */
+	/* Of an inlined function: where its row of the table of inlined calls is; else 0. */
+	uint64_t row_vaddr;
+	uint32_t row_bytes;
 };
 
 /* The inline chain at vaddr: the innermost inlined function first, the compiled function last.

@@ -60,9 +60,9 @@ static uint64_t inline_tree(const struct go_table *t, const struct go_func *f)
 }
 
 /* The name of the innermost function that was inlined at *pc; *pc becomes an instruction at the
- * call. NULL if nothing was inlined here. */
+ * call, *row is where that was read. NULL if nothing was inlined here. */
 static const char *inlined_at(const struct go_table *t, const struct go_func *f, uint64_t tree,
-			      uint64_t *pc)
+			      uint64_t *pc, uint64_t *row)
 {
 	struct buf b = go_buf(t, f->pcdata_off);
 	size_t left = 0;
@@ -75,7 +75,8 @@ static const char *inlined_at(const struct go_table *t, const struct go_func *f,
 	index = buf_ok(&b) ? value_at(t, f, table, *pc) : -1;
 	if (index < 0 || index > INT16_MAX)
 		return NULL;
-	p = elf_image_at_vaddr(t->img, tree + (uint64_t)index * t->layout->inlined_bytes, &left);
+	*row = tree + (uint64_t)index * t->layout->inlined_bytes;
+	p = elf_image_at_vaddr(t->img, *row, &left);
 	if (!p || left < t->layout->inlined_bytes)
 		return NULL;
 	b = buf_make(p + t->layout->inlined_name, 4, 0, elf_image_swapped(t->img));
@@ -87,7 +88,7 @@ static const char *inlined_at(const struct go_table *t, const struct go_func *f,
 
 size_t go_table_chain(const struct go_table *t, uint64_t vaddr, struct go_line *chain, size_t max)
 {
-	uint64_t pc = vaddr, tree;
+	uint64_t pc = vaddr, tree, row;
 	struct go_line line;
 	struct go_func f;
 	const char *name;
@@ -97,8 +98,10 @@ size_t go_table_chain(const struct go_table *t, uint64_t vaddr, struct go_line *
 		return 0;
 	tree = inline_tree(t, &f);
 	line = line_at(t, &f, pc);
-	while (tree && n + 1 < max && (name = inlined_at(t, &f, tree, &pc))) {
+	while (tree && n + 1 < max && (name = inlined_at(t, &f, tree, &pc, &row))) {
 		line.name = name;
+		line.row_vaddr = row;
+		line.row_bytes = t->layout->inlined_bytes;
 		chain[n++] = line;
 		line = line_at(t, &f, pc);
 	}

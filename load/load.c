@@ -100,7 +100,7 @@ static int no_samples(const struct loaded *l, const struct load_options *opt, st
 
 	if (load_check_events(l->profile, opt->filter.event, err))
 		return -(int)err->code;
-	if (l->filtered && opt->filter.cgroups.n && !has_cgroups(l->profile))
+	if (l->filtered && opt->filter.cgroups.n && !l->processes && !has_cgroups(l->profile))
 		return err_set(err, ERR_NOT_FOUND, input,
 			       "no cgroups were recorded; capture --all-cgroups does");
 	if (l->filtered)

@@ -122,7 +122,8 @@ struct load_options {
 	struct modules_options modules;
 	struct symbolizer_options symbolizer;
 	enum fetch_mode fetch;
-	bool bundle_full; /* load_portable(): whole files */
+	bool bundle_full;  /* load_portable(): whole files */
+	bool strip_stacks; /* load_portable(): call chains in place of stack copies */
 	/* The name of an option that only a recording can fulfil: other inputs are refused with it;
 	 * NULL: there is none. */
 	const char *for_recording;
@@ -188,6 +189,8 @@ struct loaded {
 	struct perf_file *counted, *again;
 	struct bundle *bundle; /* what the recording carries; NULL: nothing */
 	bool bundle_damaged;
+	struct processes *processes;
+	struct cut_chains *chains; /* of strip_stacks */
 	struct trace_names *trace_names;
 	struct sample_filter filter;
 };
@@ -213,8 +216,14 @@ int load_portable(const struct load_options *opt, struct loaded *l, FILE *out,
 /* Writes the files that a recording carries below a folder that exists: PATH/ID/elf (vdso, debug),
  * as in perf's ~/.debug, and links to them by build id: .build-id/12/34.. to the folder, as perf,
  * .build-id/12/34...debug to the file with symbols, as gdb, LLVM and elfutils have it. Files that
- * are there already are replaced. *n: how many. Returns 0, or negative with *err. */
-int load_unbundle(const char *path, const char *dir, size_t *n, struct err *err);
+ * are there already are replaced. Returns 0, or negative with *err. */
+struct unbundle_report {
+	size_t files;
+	size_t damaged; /* entries that could not be unpacked, or whose path leads elsewhere */
+	uint64_t lost;	/* bytes that belong to no entry */
+};
+int load_unbundle(const char *path, const char *dir, struct unbundle_report *report,
+		  struct err *err);
 
 /* Are the events (a list of names; NULL: any) among the profile's? If not, *err lists those. */
 int load_check_events(const struct profile *p, const char *list, struct err *err);

@@ -50,6 +50,32 @@ static bool may_have_tracepoints(const struct perf_file *f)
 	return perf_file_info(f)->is_pipe;
 }
 
+/* Entries that are not modules are small, and who reads them does without where they are damaged:
+ * here that is said. */
+static int check_entries(struct loaded *p, struct err *err)
+{
+	struct bundle_bytes bytes;
+	size_t i;
+
+	for (i = 0; i < bundle_count(p->bundle); i++) {
+		const struct bundle_entry *e = bundle_at(p->bundle, i);
+		struct err why = {0};
+		int rc = e->kind == BUNDLE_IMAGE || e->kind == BUNDLE_DEBUG
+				 ? 0
+				 : bundle_contents(e, &bytes, &why);
+
+		if (rc == -ERR_NOMEM)
+			return err_nomem(err);
+		if (rc) {
+			p->bundle_damaged = true;
+			loaded_note(p, "%s", why.what);
+		} else if (e->kind != BUNDLE_IMAGE && e->kind != BUNDLE_DEBUG) {
+			bundle_bytes_done(&bytes);
+		}
+	}
+	return 0;
+}
+
 /* What the recording carries. Damage costs only what is damaged. Returns 0 or -ERR_NOMEM. */
 static int open_bundle(struct loaded *p, struct err *err)
 {
@@ -60,6 +86,8 @@ static int open_bundle(struct loaded *p, struct err *err)
 	int rc = section ? bundle_open(&p->bundle, section, n, &why) : 0;
 
 	if (rc == -ERR_NOMEM)
+		return err_nomem(err);
+	if (!rc && (check_entries(p, err) || processes_new(&p->processes, p->bundle)))
 		return err_nomem(err);
 	lost = rc ? n : p->bundle ? bundle_lost_bytes(p->bundle) : 0;
 	if (!lost)
@@ -117,6 +145,10 @@ int pipeline_load(struct loaded *p, const struct load_options *opt, struct err *
 	if (!rc) {
 		jit_codes_use_bundle(p->jit, p->bundle);
 		rc = give_runtime_code(p, err);
+	}
+	if (!rc && opt->strip_stacks) {
+		p->chains = cut_chains_new(p->file);
+		rc = p->chains ? 0 : err_nomem(err);
 	}
 	if (!rc && opt->keep & PROFILE_KEEP_TRACE && may_have_tracepoints(p->file)) {
 		p->trace_names = trace_names_new(p, opt);
@@ -188,6 +220,8 @@ void pipeline_close(struct loaded *p)
 	perf_file_close(p->file);
 	perf_file_close(p->counted);
 	perf_file_close(p->again);
+	processes_free(p->processes);
+	cut_chains_free(p->chains);
 	bundle_free(p->bundle);
 	p->depths = NULL;
 	p->trace_names = NULL;
@@ -196,4 +230,6 @@ void pipeline_close(struct loaded *p)
 	p->modules = NULL;
 	p->file = p->counted = p->again = NULL;
 	p->bundle = NULL;
+	p->processes = NULL;
+	p->chains = NULL;
 }

@@ -48,6 +48,18 @@ int facts_of_modules(struct load_facts *f, const struct perf_file *file);
 void facts_done(struct load_facts *f);
 void facts_of_recording(struct load_facts *f, const struct perf_file_info *i);
 
+/* processes.c: cgroups of processes as the bundle tells them. *ret is NULL if it does not. Returns
+ * 0 or -ERR_NOMEM. NULL is allowed for both. The path is the same pointer for the same path, and
+ * lives until processes_free(); NULL: not known. */
+struct bundle;
+int processes_new(struct processes **ret, const struct bundle *b);
+void processes_free(struct processes *p);
+const char *processes_cgroup(const struct processes *p, uint32_t pid);
+
+/* chains.c: adds the chains of n samples. Returns 0 or -ERR_NOMEM. */
+int chains_take(struct cut_chains *c, const struct perf_sample *const *samples,
+		const struct stack_trace *traces, size_t n);
+
 /* named.c: reads a profile of another tool. */
 int load_named(struct loaded *l, const struct load_options *opt, struct err *err);
 

@@ -1,4 +1,6 @@
 /* portable.c - a recording and all that its profile was made from, as one file. */
+#include <inttypes.h>
+#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,9 +104,36 @@ static void kernel_list_done(struct kernel_list *k)
 	vec_done(&k->v);
 }
 
+/* ---- what the recording carries already ------------------------------------------------------ */
+
+/* Of an entry, followed by a NUL; malloc'ed. NULL: none, or it is damaged. */
+static char *contents_of(const struct bundle_entry *e, size_t *size)
+{
+	struct bundle_bytes bytes;
+	char *v;
+
+	if (!e || bundle_contents(e, &bytes, NULL))
+		return NULL;
+	v = malloc(bytes.n + 1);
+	if (v)
+		memcpy(v, bytes.v, bytes.n + 1);
+	*size = bytes.n;
+	bundle_bytes_done(&bytes);
+	return v;
+}
+
+/* For cut_options.read_file: what is in the recording is of the time when it was made. */
+static void *read_jit_file(void *loaded, const struct dso *dso, uint32_t pid, size_t *size)
+{
+	const struct loaded *l = loaded;
+	void *v = contents_of(bundle_find_path(l->bundle, BUNDLE_FILE, dso->path), size);
+
+	return v ? v : cut_jit_file(modules_symfs(l->modules), dso, pid, size);
+}
+
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static int make_section(const struct load_options *opt, const struct loaded *l, struct perf_file *f,
+static int make_section(const struct load_options *opt, struct loaded *l, struct perf_file *f,
 			struct bundle_blob *section, struct cut_report *report, struct err *err)
 {
 	const struct dwarf_cache cache = {.dir = opt->symbolizer.cache_dir,
@@ -112,12 +141,18 @@ static int make_section(const struct load_options *opt, const struct loaded *l, 
 					  .min_bytes = opt->symbolizer.cache_min_bytes};
 	struct cut_options co = {
 		.level = opt->bundle_full ? CUT_FULL : CUT_SYMBOLS,
+		.no_unwind = opt->strip_stacks,
+		.frames_known = true,
 		.n_threads = pipeline_threads(opt),
 		.zstd_level = LEVEL,
 		.cache = cache.dir ? &cache : NULL,
+		.read_file = read_jit_file,
+		.arg = l,
 	};
 	struct kernel_list kernel = {.module = ""};
+	char *processes;
 	struct cut_hits *hits;
+	size_t n;
 	int rc = cut_collect(&hits, f, l->modules, err);
 
 	if (!rc)
@@ -126,11 +161,32 @@ static int make_section(const struct load_options *opt, const struct loaded *l, 
 		rc = err_nomem(err);
 	co.kernel = kernel.v.v;
 	co.n_kernel = kernel.v.n;
+	co.processes = processes =
+		contents_of(bundle_find_path(l->bundle, BUNDLE_PROCESSES, NULL), &n);
 	if (!rc)
 		rc = cut_bundle(section, f, l->modules, hits, &co, report, err);
+	free(processes);
 	kernel_list_done(&kernel);
 	cut_hits_free(hits);
 	return rc;
+}
+
+static void note_lost(struct loaded *l)
+{
+	uint64_t samples, bytes;
+
+	cut_chains_lost(l->chains, &samples, &bytes);
+	if (samples || bytes)
+		loaded_note(l, "%" PRIu64 " samples and %" PRIu64 " bytes are damaged and left out",
+			    samples, bytes);
+}
+
+static bool lacks_times(const struct perf_file *f)
+{
+	for (size_t i = 0; i < perf_file_event_count(f); i++)
+		if (!(perf_file_event(f, i)->attr.sample_type & PERF_SAMPLE_TIME))
+			return true;
+	return false;
 }
 
 int load_portable(const struct load_options *opt, struct loaded *l, FILE *out,
@@ -145,12 +201,20 @@ int load_portable(const struct load_options *opt, struct loaded *l, FILE *out,
 	if (!l->file || l->again || !strcmp(l->path, "-"))
 		return err_set(err, ERR_USAGE, input_name(l->path),
 			       "--bundle is for a recording in a file");
+	if (l->chains && lacks_times(l->file))
+		return err_set(err, ERR_UNSUPPORTED, l->path,
+			       "--strip-stacks: its samples have no times");
+	if (l->chains && l->filtered)
+		return err_set(err, ERR_USAGE, l->path,
+			       "--strip-stacks takes all samples, no filter");
 	rc = perf_file_open(&f, l->path, &fo, err);
 	if (rc)
 		return rc;
 	rc = make_section(opt, l, f, &section, report, err);
 	if (!rc)
-		rc = cut_rewrite(l->path, &section, out, err);
+		rc = cut_rewrite(l->path, &section, l->chains, out, err);
+	if (!rc && l->chains)
+		note_lost(l);
 	vec_done(&section);
 	l->again = f; /* modules refer to its dsos */
 	return rc;

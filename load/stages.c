@@ -50,8 +50,10 @@ static int choose_samples(struct scheduler *c, struct batch_job *j, const struct
 
 	j->samples.n = j->taken = j->unwound = 0;
 	for (i = 0; i < b->n; i++) {
-		const struct perf_sample *s = &b->samples[i];
+		struct perf_sample *s = &b->samples[i];
 
+		if (!s->cgroup)
+			s->cgroup = processes_cgroup(c->p->processes, s->pid);
 		if (!sample_filter_match(&c->p->filter, s))
 			c->p->filtered++;
 		else if (vec_push(&j->samples, s))
@@ -210,7 +212,7 @@ bool unwind_stage(struct worker *w)
 	/* Threads are added after a batch was read. A single thread finishes a batch before it
 	 * reads the next. */
 	if (!i)
-		j->at_once = !c->stitcher && c->n == 1;
+		j->at_once = !c->stitcher && c->n == 1 && !c->p->chains;
 	end = j->samples.n - i < SLICE ? j->samples.n : i + SLICE;
 	j->taken = end;
 	chunks = memory_take(w);
@@ -280,6 +282,9 @@ static int add_all(struct scheduler *c, const struct batch_job *j, struct err *e
 		n = j->samples.n - i < PROFILE_BATCH ? j->samples.n - i : PROFILE_BATCH;
 		rc = add_some(c, &j->samples.v[i], &j->traces.v[i], &j->digests.v[i], n, err);
 	}
+	if (!rc && c->p->chains &&
+	    chains_take(c->p->chains, j->samples.v, j->traces.v, j->samples.n))
+		rc = err_nomem(err);
 	return rc;
 }
 

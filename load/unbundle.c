@@ -10,12 +10,12 @@
 #include "base/write_all.h"
 #include "load/load.h"
 
-enum { PAGE = 4096, HEX_MAX = 2 * BUILD_ID_MAX + 1 };
+enum { HEX_MAX = 2 * BUILD_ID_MAX + 1 };
 
 struct layout {
 	int dir;
 	const char *dir_name;
-	size_t n;
+	struct unbundle_report *report;
 };
 
 /* Paths come from the recording: a part ".." would lead out of the folder. */
@@ -55,39 +55,32 @@ static int make_folders(const struct layout *l, const char *path)
 	return at;
 }
 
-/* Pages of zeros become holes. */
-static int write_bytes(int fd, const struct bundle_bytes *b)
+static int write_range(void *fd, const struct bundle_range *r)
 {
-	static const uint8_t zeros[PAGE];
-	size_t off, n;
-
-	if (ftruncate(fd, (off_t)b->n))
-		return errno;
-	for (off = 0; off < b->n; off += n) {
-		n = b->n - off < PAGE ? b->n - off : PAGE;
-		if (memcmp(b->v + off, zeros, n)) {
-			int e = write_all_at(fd, b->v + off, n, off);
-
-			if (e)
-				return e;
-		}
-	}
-	return 0;
+	return write_all_at(*(int *)fd, r->bytes, (size_t)r->size, r->off);
 }
 
+/* Returns 1 if what the recording has of it is damaged. */
 static int write_file_at(struct layout *l, int folder, const char *name,
-			 const struct bundle_bytes *b, struct err *err)
+			 const struct bundle_entry *entry, struct err *err)
 {
-	int fd, e;
+	int fd, e, rc = 0;
 
 	unlinkat(folder, name, 0);
 	fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-	e = fd < 0 ? errno : write_bytes(fd, b);
+	e = fd < 0 || ftruncate(fd, (off_t)entry->size) ? errno : 0;
+	if (!e)
+		rc = bundle_ranges(entry, write_range, &fd, NULL);
+	e = rc > 0 ? rc : e;
 	if (fd >= 0 && close(fd) && !e)
 		e = errno;
+	if (rc < 0) { /* damaged */
+		unlinkat(folder, name, 0);
+		return 1;
+	}
 	if (e)
 		return err_errno(err, e, l->dir_name, "write");
-	l->n++;
+	l->report->files++;
 	return 0;
 }
 
@@ -128,37 +121,39 @@ static int lay_out(struct layout *l, const struct bundle *b, const struct bundle
 		   struct err *err)
 {
 	char hex[HEX_MAX] = "", place[PATH_MAX];
-	struct bundle_bytes bytes;
 	unsigned i;
 	int folder, rc;
 
-	if (!is_safe(e->path) || (e->kind != BUNDLE_IMAGE && e->kind != BUNDLE_DEBUG))
+	if (e->kind != BUNDLE_IMAGE && e->kind != BUNDLE_DEBUG)
 		return 0;
-	if (bundle_contents(e, &bytes, NULL))
-		return 0; /* damaged: load says so */
+	if (!is_safe(e->path))
+		return 1;
 	for (i = 0; i < e->id.size; i++)
 		snprintf(hex + 2 * i, 3, "%02x", e->id.bytes[i]);
 	snprintf(place, sizeof place, "%s/%s", e->path + (e->path[0] == '/'), *hex ? hex : "no-id");
 	folder = make_folders(l, place);
 	rc = folder < 0 ? err_errno(err, errno, l->dir_name, "make a folder in")
-			: write_file_at(l, folder, leaf_of(e), &bytes, err);
+			: write_file_at(l, folder, leaf_of(e), e, err);
 	if (folder >= 0)
 		close(folder);
-	bundle_bytes_done(&bytes);
 	if (!rc && e->id.size > 2)
 		link_by_id(l, b, e, place, hex);
 	return rc;
 }
 
-int load_unbundle(const char *path, const char *dir, size_t *n, struct err *err)
+int load_unbundle(const char *path, const char *dir, struct unbundle_report *report,
+		  struct err *err)
 {
-	struct layout l = {.dir = open(dir, O_DIRECTORY | O_CLOEXEC), .dir_name = dir};
+	struct layout l = {
+		.dir = open(dir, O_DIRECTORY | O_CLOEXEC), .dir_name = dir, .report = report};
 	struct perf_file *f = NULL;
 	struct bundle *b = NULL;
 	const uint8_t *section;
 	size_t size, i;
-	int rc = l.dir < 0 ? err_errno(err, errno, dir, "open")
-			   : perf_file_open(&f, path, NULL, err);
+	int rc;
+
+	*report = (struct unbundle_report){0};
+	rc = l.dir < 0 ? err_errno(err, errno, dir, "open") : perf_file_open(&f, path, NULL, err);
 
 	section = rc ? NULL : perf_file_feature(f, FEATURE_BUNDLE, &size);
 	if (!rc && !section)
@@ -167,9 +162,12 @@ int load_unbundle(const char *path, const char *dir, size_t *n, struct err *err)
 			     "recordings that do");
 	if (!rc)
 		rc = bundle_open(&b, section, size, err);
-	for (i = 0; !rc && i < bundle_count(b); i++)
+	for (i = 0; rc >= 0 && i < bundle_count(b); i++) {
 		rc = lay_out(&l, b, bundle_at(b, i), err);
-	*n = l.n;
+		report->damaged += rc > 0;
+	}
+	rc = rc > 0 ? 0 : rc;
+	report->lost = b ? bundle_lost_bytes(b) : 0;
 	bundle_free(b);
 	perf_file_close(f);
 	if (l.dir >= 0)

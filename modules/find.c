@@ -1,6 +1,7 @@
 /* find.c - tries files until one matches the recording; remembers why the others were refused. */
 #include "modules/find.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -459,9 +460,11 @@ static struct elf_image *find_pinned(struct finder *f)
 
 	if (fd < 0)
 		return NULL;
-	/* Two files can have had one path. */
+	/* Two files can have had one path: a program that was replaced, all of one name in memory.
+	 */
 	if (snprintf(name, sizeof name, "%s", dso->path) >= (int)sizeof name ||
-	    cache_find(f->cache, name))
+	    (cache_find(f->cache, name) && snprintf(name, sizeof name, "%s (%" PRIu32 ")",
+						    dso->path, dso->id) >= (int)sizeof name))
 		return NULL;
 	return finder_try_fd(f, &check, fd, name);
 }

@@ -25,6 +25,9 @@
 
 #include "base/err.h"
 #include "bundle/bundle.h"
+
+/* The name of a section in files that hold only what a recording needs (cut/). */
+#define MODULE_PART_SECTION ".from_recording"
 #include "reader/reader.h"
 
 /* ---- one ELF file ------------------------------------------------------------------------ */

@@ -62,6 +62,17 @@ static int open_module(struct symbol_source *s, struct err *err)
 	return 0;
 }
 
+/* Is it a file that --unbundle has written? It has what one recording needs. */
+static bool is_laid_out(const struct module *m)
+{
+	struct elf_image *img = m->debug ? m->debug : m->image;
+	struct elf_section sec;
+
+	return img && elf_image_section(img, MODULE_PART_SECTION, &sec, NULL) &&
+	       !strstr(elf_image_path(img), "(from the recording)") &&
+	       !strstr(elf_image_path(img), "(debug file, from the recording)");
+}
+
 static int load_symbols(struct symbol_source *s, struct elf_state *e, const uint64_t *vaddrs,
 			size_t n, struct err *err)
 {
@@ -77,10 +88,11 @@ static int load_symbols(struct symbol_source *s, struct elf_state *e, const uint
 	/* A debug file alone may not cover any of the addresses. */
 	if (!*e->syms.source || (!e->mod->image && !n))
 		return 0;
-	return source_says(s, err, "%s%s", e->syms.source,
+	return source_says(s, err, "%s%s%s", e->syms.source,
 			   e->mod->image_miss == MODULE_MISS_CHANGED
 				   ? " (replaced since it was recorded)"
-				   : "");
+				   : "",
+			   is_laid_out(e->mod) ? " (from the recording)" : "");
 }
 
 /* In a file without symbols only PLT stubs have names: says so. */

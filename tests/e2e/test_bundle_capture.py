@@ -40,6 +40,21 @@ def beside():
     tap.check("too large" in p.stderr, "--bundle-max says what it left out", p.stderr, str(full))
 
 
+def processes():
+    """Which cgroup a process was in is known as long as it runs."""
+    with open("/proc/self/cgroup") as f:
+        path = max((l.rstrip("\n").split(":", 2)[2] for l in f), key=len)
+    record("--bundle", "--", THREADS, "0.3")
+    p = run([RESOLVE, "-q", "--by", "cgroup", "x.data"])
+    roots = {l.split(";")[0] for l in p.stdout.splitlines()}
+    tap.check(roots == {path}, "--by cgroup of a recording of capture", *roots, path)
+    p = run([RESOLVE, "-q", "--cgroup", "nonesuch", "x.data"], check=False)
+    tap.check(p.returncode == 2 and "filter" in p.stderr, "--cgroup of one", p.stderr)
+    record("--", THREADS, "0.2")
+    p = run([RESOLVE, "-q", "--cgroup", "nonesuch", "x.data"], check=False)
+    tap.check(p.returncode == 2 and "no cgroups were recorded" in p.stderr, "--cgroup where none were recorded", p.stderr)
+
+
 def gone():
     """Deleted while it runs, and replaced by another file at its path."""
     for what, script in (("deleted", 'cp "$1" prog && ./prog 1 1500 & sleep 0.3; rm prog; wait'),
@@ -93,6 +108,7 @@ if not RESOLVE_NOWHERE:
     tap.skip("recordings that carry their files", "no root of its own can be entered here")
     sys.exit(0)
 beside()
+processes()
 gone()
 namespace()
 second_interrupt()

@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""One recording of programs of every kind - split, shared, separate and compressed DWARF, Go, a compiler, JavaScript, Java, a file that was
+deleted, one that was replaced, one in memory only, one below a root that is gone - says byte for byte the same where there is nothing
+but resolve as it says beside the files: of capture, by its own bundle, and of perf, after `resolve --bundle`.
+
+All run in turn in one recording: what is compared is the whole output. So that it can be resolved here too, each file whose path leads
+nowhere is kept in a folder of build ids, except for the run that must do without."""
+import glob
+import struct
+import sys
+
+from common import *
+from nowhere import RESOLVE_NOWHERE, elsewhere
+
+tap = Tap()
+need_events()
+os.environ["XDG_CACHE_HOME"] = os.path.abspath("cache")
+ROOT = os.geteuid() == 0
+GO = """package main
+import ("os"; "sort"; "strconv")
+func inlined(n int) int { return n*n ^ n>>3 }
+func work(n int) int {
+	v := make([]string, n)
+	sum := 0
+	for i := range v { v[i] = strconv.Itoa(inlined(i)); sum += len(v[i]) }
+	sort.Strings(v)
+	return sum + len(v[0])
+}
+func main() {
+	rounds, _ := strconv.Atoi(os.Args[1])
+	sum := 0
+	for i := 0; i < rounds; i++ { sum += work(2000) }
+	os.Exit(sum & 1 >> 1)
+}
+"""
+NODE = "let s = 0, o = {}; for (let i = 0; i < 300; i++) { o['k' + i] = [i, i]; s += JSON.stringify(o).length } if (!s) console.log(s)"
+ids = iter(range(1, 99))
+run_lines, gone_lines, expected = [], [], []
+
+
+def link(name, obj, *flags):
+    """One more program of an object: another build id."""
+    run(["g++", obj, "-o", name, "-pthread", f"-Wl,--build-id=0x{next(ids):040x}", *flags])
+
+
+def runs(name, line=None, *functions):
+    """A line of the script that is recorded; functions that its stacks must have."""
+    run_lines.append(line or f"./{name} 0.12")
+    expected.append((name[:15], functions or ("work::fibonacci", "main")))
+
+
+def debug_forms():
+    for obj, flags in (("t.o", []), ("split.o", ["-gsplit-dwarf"])):
+        run(["g++", "-c", "-O2", "-g", *flags, os.path.join(PROGRAMS, "threads.cc"), "-o", obj])
+    link("plain", "t.o")
+    link("split", "split.o")
+    link("packed", "t.o", "-Wl,--compress-debug-sections=zlib")
+    link("separate", "t.o")
+    run(["objcopy", "--only-keep-debug", "separate", "separate.debug"])
+    run(["objcopy", "--strip-all", "--add-gnu-debuglink=separate.debug", "separate"])
+    for name in "plain", "split", "packed", "separate":
+        runs(name)
+    if have("dwz"):
+        link("dwz1", "t.o")
+        link("dwz2", "t.o")
+        run(["dwz", "-m", "common.debug", "dwz1", "dwz2"])
+        runs("dwz1")
+
+
+def languages():
+    if have("go"):
+        with open("go.go", "w") as f:
+            f.write(GO)
+        run(["go", "build", "-o", "gone1", "go.go"], env={**os.environ, "GOCACHE": os.path.abspath("gocache"), "GO111MODULE": "off"})
+        os.rename("gone1", "goprog")
+        run(["objcopy", "--strip-all", "goprog", "gostripped"])
+        runs("goprog", "./goprog 150", "main.work", "runtime.main")
+        runs("gostripped", "./gostripped 150", "main.work", "runtime.main")
+    if have("clang"):
+        with open("small.c", "w") as f:
+            f.write("".join(f"int f{i}(int n) {{ int s = 0; while (n--) s += n * {i} ^ s >> 3; return s; }}\n" for i in range(150)))
+        runs("clang", "clang -O2 -c small.c -o small.o", "main", "llvm::")
+    if have("node"):
+        with open("n.js", "w") as f:
+            f.write(NODE)
+        runs("node", "sh -c 'echo $$ >> pids; exec node --perf-basic-prof n.js'", "node::Start")
+    if have("javac"):
+        run(["javac", "-d", ".", os.path.join(PROGRAMS, "Chain.java")])
+        runs("java", "java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp . Chain 150 > /dev/null", "JavaMain")
+
+
+def put_by_id(name):
+    """A copy that is found by its build id only."""
+    n = run(["readelf", "-n", name]).stdout.split("Build ID: ")[1].split()[0]
+    os.makedirs(f"byid/.build-id/{n[:2]}", exist_ok=True)
+    shutil.copy(name, f"byid/.build-id/{n[:2]}/{n[2:]}")
+
+
+def vanishing():
+    """Programs that no path leads to afterwards."""
+    for name in "deleted", "replaced", "inmemory", "inner":
+        link(f"{name}.in", "t.o")
+        put_by_id(f"{name}.in")
+        expected.append(("exe" if name == "inmemory" else name, ("work::fibonacci", "main")))
+    os.makedirs("tree/app", exist_ok=True)
+    shutil.copy("inner.in", "tree/app/inner")
+    for lib in run(["ldd", "inner.in"]).stdout.split():
+        if lib.startswith("/"):
+            os.makedirs("tree" + os.path.dirname(lib), exist_ok=True)
+            shutil.copy(lib, "tree" + lib)
+    gone_lines.extend([
+        "cp deleted.in deleted; ./deleted 0.4 & sleep 0.2; rm deleted; wait",
+        "cp replaced.in replaced; ./replaced 0.4 & sleep 0.2; cp /bin/true new; mv new replaced; wait",
+        f"""{sys.executable} -c 'import os
+os.dup2(os.memfd_create("exe"), 77)
+os.write(77, open("inmemory.in", "rb").read())
+os.execv("/proc/self/fd/77", ["exe", "0.15"])'""",
+        "mkdir -p box; unshare -m --propagation private sh -c 'mount -t tmpfs none box && cp -a tree/. box && exec chroot box /app/inner 0.15'",
+    ])
+    expected[-2] = "77", expected[-2][1]
+
+
+def clean_up():
+    """The perf maps of node."""
+    for pid in open("pids").read().split() if os.path.exists("pids") else []:
+        for f in glob.glob(f"/tmp/perf-{pid}.map"):
+            os.unlink(f)
+
+
+def of_comm(text, comm):
+    return [l for l in text.splitlines() if l.startswith(comm + ";") or l.startswith(comm + "-")]
+
+
+def without_bundle(data, out):
+    """A copy whose bundle is none: feature 200."""
+    with open(data, "rb") as f:
+        d = bytearray(f.read())
+    off, size = struct.unpack_from("<QQ", d, 40)
+    bits = struct.unpack_from("<4Q", d, 72)
+    before = sum(bits[b // 64] >> b % 64 & 1 for b in range(200))
+    at, _ = struct.unpack_from("<QQ", d, off + size + 16 * before)
+    d[at:at + 8] = b"no bundl"
+    with open(out, "wb") as f:
+        f.write(d)
+    return out
+
+
+def compare(data, bundled, what, comms):
+    """All that resolve says of `data` beside the files, and of `bundled` where there are none."""
+    for form in [], ["-f", "script"]:
+        a = run([RESOLVE, "--debug-dir", os.path.abspath("byid"), *form, data], check=False)
+        b = elsewhere(bundled, *form, check=False)
+        here, there = a.stdout.splitlines(), b.stdout.splitlines()
+        differ = [f"{x}\n{y}" for x, y in zip(here, there) if x != y][:5] if here != there else []
+        tap.check(a.stdout == b.stdout and a.stdout, f"{what}: {' '.join(form) or 'folded'}", *differ, len(here), len(there), b.stderr[-500:])
+        if not form:
+            text = a.stdout
+    for comm, functions in comms:
+        lines = of_comm(text, comm)
+        lacks = [f for f in functions if not any(f in l for l in lines)]
+        tap.check(not lacks, f"{what}: {comm} is in it", *lacks, *lines[:2])
+
+
+def main():
+    debug_forms()
+    languages()
+    n = len(expected)
+    if ROOT:
+        vanishing()
+    else:
+        tap.skip("programs that no path leads to", "only root may open them")
+    with open("run.sh", "w") as f:
+        f.write("\n".join(run_lines) + "\n")
+    with open("gone.sh", "w") as f:
+        f.write("\n".join(run_lines + gone_lines) + "\n")
+    try:
+        p = run([CAPTURE, "-e", "cpu-clock:u", "-F", "499", "--bundle", "-o", "x.data", "--", "sh", "gone.sh"], check=False)
+        tap.check("bundle of" in p.stderr, "capture bundles", p.stderr)
+        if ROOT:
+            shutil.rmtree("box", ignore_errors=True)
+        compare(without_bundle("x.data", "here.data"), "x.data", "capture", expected)
+        perf_record("-e", "cpu-clock:u", "-F", "499", "--buildid-mmap", "--call-graph", "dwarf,16384", "-o", "perf.data", "sh", "run.sh")
+        run([RESOLVE, "--bundle", "-o", "y.data", "perf.data"])
+        compare("perf.data", "y.data", "perf", expected[:n])
+    finally:
+        clean_up()
+
+
+if not RESOLVE_NOWHERE:
+    tap.skip("recordings that carry their files", "no root of its own can be entered here")
+    sys.exit(0)
+main()
