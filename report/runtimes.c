@@ -3,10 +3,11 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "reader/reader.h"
 #include "report/modules.h"
 
 /* By the beginning of the name of a file that the process has mapped. Each was tried with the
- * release in Debian 12, and Python's and Java's with later ones. */
+ * release in Debian 12, Python's and Java's with later ones; -perfmap is by QEMU's manual. */
 static const struct {
 	const char *name, *help;
 } runtimes[] = {
