@@ -9,6 +9,7 @@
 
 #include "base/processor.h"
 #include "reader/format.h"
+#include "reader/reader.h"
 
 _Static_assert(sizeof(struct perf_event_attr) >= ATTR_SIZE, "linux/perf_event.h is too old");
 

@@ -2,6 +2,8 @@
 #include "capture/bundle_write.h"
 
 #include "base/threads.h"
+#include "dwarf/dwarf.h"
+#include "modules/modules.h"
 
 /* Of zstd: a second for what a large program needs. */
 enum { ZSTD_LEVEL = 9, CACHE_MIN_BYTES = 4096 };

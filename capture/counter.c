@@ -8,6 +8,7 @@
 #include "capture/perf_rights.h"
 #include "capture/session.h"
 #include "reader/format.h"
+#include "reader/reader.h"
 
 static void exclude_kernel(struct session *s, size_t event)
 {

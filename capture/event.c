@@ -14,6 +14,7 @@
 #include "capture/sysfile.h"
 #include "probe/probe.h"
 #include "reader/format.h"
+#include "reader/reader.h"
 
 /* perf_event.h: enum perf_hw_id, perf_sw_ids; the names are perf's. */
 static const struct event_name {

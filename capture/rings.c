@@ -7,6 +7,7 @@
 #include "capture/perf_rights.h"
 #include "capture/session.h"
 #include "reader/format.h"
+#include "reader/reader.h"
 
 #define RING_BYTES_MIN	 ((size_t)128 << 10) /* room for two records of the maximum size */
 #define RING_BYTES_AUTO	 ((size_t)SESSION_RING_KB << 10)

@@ -14,6 +14,7 @@
 #include "capture/syscall_event.h"
 #include "capture/sysfile.h"
 #include "reader/format.h"
+#include "reader/reader.h"
 
 #define FORMAT_BYTES_MAX ((size_t)1 << 20)
 

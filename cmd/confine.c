@@ -8,6 +8,8 @@
 
 #include "base/cache_file.h"
 #include "base/sandbox.h"
+#include "modules/modules.h"
+#include "symbolize/symbolize.h"
 
 /* A cache that is not there yet is made now: later it could be made only if its parent could be
  * written to. */

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "load/load.h"
+#include "reader/reader.h"
 
 #define SKIP_ALL_WITHIN_S 2.0 /* of the first interrupt */
 

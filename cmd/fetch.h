@@ -6,6 +6,7 @@
 
 #include "cmd/options.h"
 #include "load/load.h"
+#include "modules/modules.h"
 
 /* The names of the modes; the first is that of --debuginfod without a value. */
 extern const struct option_choice fetch_modes[];

@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include "cmd/fetch.h"
+#include "profile/profile.h"
 #include "report/report.h"
+#include "symbolize/symbolize.h"
 
 static void print_notes(const struct resolve *r, const struct loaded *in)
 {

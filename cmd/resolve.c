@@ -11,15 +11,18 @@
 #include "base/clock.h"
 #include "browse/browse.h"
 #include "cmd/args.h"
-#include "report/report.h"
-#include "cmd/inputs.h"
 #include "cmd/clean.h"
 #include "cmd/confine.h"
+#include "cmd/inputs.h"
 #include "cmd/progress.h"
 #include "cmd/resolve_options.h"
 #include "cmd/watch.h"
 #include "cmd/write.h"
 #include "cmd/write_file.h"
+#include "cut/cut.h"
+#include "profile/profile.h"
+#include "report/report.h"
+#include "symbolize/symbolize.h"
 
 enum { EXIT_FINE = 0, EXIT_DAMAGED = 1, EXIT_TROUBLE = 2 };
 

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/processor.h"
 #include "cut/cut.h"
+#include "reader/reader.h"
 
 enum {
 	WORDS_KNOWN = 1 << 16, /* rows of the table */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/rooted.h"
+#include "reader/reader.h"
 
 enum { FILE_BYTES_MAX = 512 << 20, STATUS_BYTES = 8192, CHUNK = 64 << 10 };
 

@@ -5,6 +5,7 @@
 #include "base/processor.h"
 #include "cut/pieces.h"
 #include "functions/functions.h"
+#include "reader/reader.h"
 
 enum {
 	SMALL_BYTES = 64 << 10,

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/threads.h"
 #include "cut/cut.h"
+#include "reader/reader.h"
 
 struct one {
 	struct cut_dso *hits;

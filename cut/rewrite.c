@@ -12,6 +12,7 @@
 
 #include "cut/strip.h"
 #include "reader/format.h"
+#include "reader/reader.h"
 
 enum { CHUNK = 1 << 20 };
 

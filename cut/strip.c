@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/hash.h"
 #include "reader/format.h"
+#include "reader/reader.h"
 
 enum {
 	CHUNK = 1 << 20,

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cache_file.h"
+#include "reader/reader.h"
 
 /* Files that a killed writer left are removed after this time. */
 enum { STALE_SECONDS = 3600 };

@@ -9,9 +9,10 @@
  * are hashed. */
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/cache_file.h"
+#include "base/hash.h"
 #include "dwarf/cache.h"
+#include "reader/reader.h"
 
 enum { SAMPLE_BYTES = 1024, SAMPLES = 8 };
 

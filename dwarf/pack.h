@@ -50,8 +50,9 @@
 #ifndef DWARF_PACK_H
 #define DWARF_PACK_H
 
-#include "dwarf/dwarf.h"
 #include "dwarf/compiled_unit.h"
+#include "dwarf/dwarf.h"
+#include "reader/reader.h"
 
 #define PACK_MAGIC   "unspdwrf"
 #define PACK_VERSION 14

@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "base/rooted.h"
 #include "base/write_all.h"
+#include "bundle/bundle.h"
 #include "functions/jitdump.h"
 
 struct dump {

@@ -11,6 +11,8 @@
 #include <ctype.h>
 #include <stdlib.h>
 
+#include "reader/reader.h"
+
 enum {
 	COLUMNS = 2,
 	DECIMALS_MAX = 6, /* of a fraction; what is smaller is rounded */

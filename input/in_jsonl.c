@@ -9,6 +9,8 @@
 #include <linux/perf_event.h>
 #include <stdlib.h>
 
+#include "reader/reader.h"
+
 /* A frame as it is written: an inlined function, or the one that the code belongs to. */
 struct json_frame {
 	uint32_t sym, file, mapping, line;

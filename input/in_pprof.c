@@ -12,6 +12,8 @@
 
 #include <stdlib.h>
 
+#include "reader/reader.h"
+
 enum { BYTES_MAX = 1 << 30, TYPES_MAX = 64 };
 
 struct bytes {

@@ -13,6 +13,7 @@
 
 #include "input/script_line.h"
 #include "input/unpacked_lines.h"
+#include "reader/reader.h"
 
 struct reader {
 	struct profile *p;

@@ -3,6 +3,8 @@
 
 #include <ctype.h>
 
+#include "reader/reader.h"
+
 enum { WIDTH_IP = 16 };
 
 /* Cuts "+0x12" off. */

@@ -4,6 +4,8 @@
 #include <ctype.h>
 #include <stdlib.h>
 
+#include "reader/reader.h"
+
 static bool has_prefix(const char *s, size_t n, const char *prefix)
 {
 	return n >= strlen(prefix) && !memcmp(s, prefix, strlen(prefix));

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "functions/functions.h"
 #include "load/pipeline.h"
 
 const char *input_name(const char *path)

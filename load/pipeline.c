@@ -10,6 +10,8 @@
 #include "base/clock.h"
 #include "base/pages.h"
 #include "base/threads.h"
+#include "bundle/bundle.h"
+#include "functions/functions.h"
 
 unsigned pipeline_threads(const struct load_options *opt)
 {

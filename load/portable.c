@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/threads.h"
+#include "bundle/bundle.h"
 #include "cut/cut.h"
 #include "load/pipeline.h"
 

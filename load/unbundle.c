@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/write_all.h"
+#include "bundle/bundle.h"
 #include "load/load.h"
 
 enum { HEX_MAX = 2 * BUILD_ID_MAX + 1 };

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "output/call_flags.h"
+#include "reader/reader.h"
 
 enum {
 	ERRNO_MAX = 4095,

@@ -5,6 +5,8 @@
 #include <inttypes.h>
 
 #include "base/pair.h"
+#include "reader/reader.h"
+#include "unwind/unwind.h"
 
 /* ---- numbers -------------------------------------------------------------------------------- */
 

@@ -8,6 +8,8 @@
 
 #include <linux/perf_event.h>
 
+#include "reader/reader.h"
+
 static void add_string(struct firefox *f, const char *key, const char *s)
 {
 	if (!s || !*s)

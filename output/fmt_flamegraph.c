@@ -11,6 +11,7 @@
 #include "output/embed.h"
 #include "output/formats.h"
 #include "output/picture.h"
+#include "reader/reader.h"
 
 EMBED(svg_labels_js, "output/page/labels.js");
 EMBED(flamegraph_js, "output/page/flamegraph.js");

@@ -15,6 +15,9 @@
 
 #include <linux/perf_event.h>
 
+#include "reader/reader.h"
+#include "unwind/unwind.h"
+
 struct jsonl {
 	const struct profile *p;
 	const struct output_options *opt;

@@ -16,6 +16,8 @@
 #include <linux/perf_event.h>
 
 #include "base/pair.h"
+#include "reader/reader.h"
+#include "unwind/unwind.h"
 
 struct lines {
 	const struct profile *p;

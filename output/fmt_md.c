@@ -10,6 +10,9 @@
 
 #include "output/fit.h"
 #include "output/function_rows.h"
+#include "reader/reader.h"
+#include "symbolize/symbolize.h"
+#include "unwind/unwind.h"
 
 enum { MD_BYTES = 8000, NAME_COLUMNS = 64, TREE_DEPTH = 7, UNNAMED_SHOWN = 5, COMMAND_BYTES = 300 };
 

@@ -10,6 +10,9 @@
 
 #include <linux/perf_event.h>
 
+#include "reader/reader.h"
+#include "unwind/unwind.h"
+
 /* ---- attributes ----------------------------------------------------------------------------- */
 
 enum { ANY_STRING = 1, ANY_INT = 3 };

@@ -8,6 +8,8 @@
 
 #include "base/packed_stream.h"
 #include "output/protobuf.h"
+#include "reader/reader.h"
+#include "unwind/unwind.h"
 
 /* Field numbers of profile.proto. */
 enum {

@@ -12,6 +12,9 @@
 
 #include <linux/perf_event.h>
 
+#include "reader/reader.h"
+#include "unwind/unwind.h"
+
 struct block {
 	size_t start; /* inlined functions, if any */
 	size_t base;  /* the last line, of the real function */

@@ -9,6 +9,7 @@
 #include "base/pair.h"
 #include "base/sum.h"
 #include "profile/profile.h"
+#include "unwind/unwind.h"
 
 struct track {
 	uint32_t event, comm, pid, tid;

@@ -8,6 +8,7 @@
  */
 #include "base/hash.h"
 #include "output/formats.h"
+#include "reader/reader.h"
 
 enum { TIDS_SHOWN = 12 };
 

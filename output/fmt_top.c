@@ -10,6 +10,7 @@
 
 #include "base/pair.h"
 #include "base/sum.h"
+#include "unwind/unwind.h"
 
 /* Interns the text collected since the last call as a name. */
 static uint32_t take_name(struct top *t)

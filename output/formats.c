@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "reader/reader.h"
+
 /* In the order of --help. */
 #define FORMATS(X)    \
 	X(folded)     \

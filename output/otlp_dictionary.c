@@ -1,6 +1,7 @@
 /* otlp_dictionary.c - the tables that all profiles of an OTLP file share. What is long is encoded
  * twice, once for its length, which stands before it: it need not be held. */
 #include "output/otlp.h"
+#include "reader/reader.h"
 
 /* Fields of ProfilesDictionary. */
 enum { MAPPINGS = 1, LOCATIONS, FUNCTIONS, LINKS, STRINGS, ATTRIBUTES, STACKS };

@@ -11,6 +11,8 @@
 #include "output/diff.h"
 #include "output/formats.h"
 #include "output/protobuf.h"
+#include "reader/reader.h"
+#include "unwind/unwind.h"
 
 enum { KIND_GUESSED = 8, KIND_STITCHED = 16, NO_FRAME = UINT32_MAX };
 

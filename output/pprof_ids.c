@@ -2,6 +2,8 @@
  * contents. */
 #include "base/sum.h"
 #include "output/pprof.h"
+#include "reader/reader.h"
+#include "unwind/unwind.h"
 
 /* ---- events --------------------------------------------------------------------------------- */
 

@@ -9,6 +9,7 @@
 #include "probe/locate.h"
 #include "probe/match.h"
 #include "probe/places.h"
+#include "reader/reader.h"
 
 /* What the C library's start files and the linker add to each program: people do not mean it by
  * `*`, and a probe on some of it ends the program. */

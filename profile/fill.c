@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "profile/fill.h"
+#include "functions/functions.h"
 
 enum { RECORD_BYTES = 64 };
 

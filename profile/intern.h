@@ -4,9 +4,10 @@
 #define PROFILE_INTERN_H
 
 #include "base/hash.h"
+#include "base/sum.h"
+#include "functions/functions.h"
 #include "profile/fill.h"
 #include "profile/stack_memo.h"
-#include "base/sum.h"
 
 /* Frames with equal keys have the same location. */
 struct location_key {

@@ -2,6 +2,7 @@
 #include <elf.h>
 #include <string.h>
 
+#include "modules/modules.h"
 #include "regress/inside.h"
 
 /* Limit: a program links hundreds of libraries, but few of them differ. */

@@ -2,9 +2,11 @@
  * source between them, as perf annotate --stdio prints it. */
 #include "base/source_text.h"
 #include "base/sum.h"
+#include "profile/profile.h"
 #include "report/disassemble.h"
 #include "report/machine_code.h"
 #include "report/report.h"
+#include "symbolize/symbolize.h"
 
 enum { SOURCE_SHOWN = 160, SHARE_HOT = 5 };
 

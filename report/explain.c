@@ -4,6 +4,11 @@
 #include <inttypes.h>
 
 #include "base/vec.h"
+#include "modules/modules.h"
+#include "profile/profile.h"
+#include "reader/reader.h"
+#include "symbolize/symbolize.h"
+#include "unwind/unwind.h"
 
 enum { CANDIDATES_FIRST = 64 };
 

@@ -8,6 +8,11 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "modules/modules.h"
+#include "profile/profile.h"
+#include "reader/reader.h"
+#include "stitch/stitch.h"
+#include "unwind/unwind.h"
 
 /* The largest copy of a stack that fits into a record (perf_event_open(2)). */
 enum { STACK_COPY_MAX = 65528 };

@@ -2,6 +2,9 @@
 #include "report/machine_code.h"
 
 #include "functions/functions.h"
+#include "modules/modules.h"
+#include "profile/profile.h"
+#include "reader/reader.h"
 
 enum { CANDIDATES = 64, FUNCTION_BYTES_MAX = 16 << 20 };
 

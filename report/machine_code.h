@@ -3,6 +3,7 @@
 #define REPORT_MACHINE_CODE_H
 
 #include "load/load.h"
+#include "symbolize/symbolize.h"
 
 struct machine_code {
 	const struct dso *dso;

@@ -7,7 +7,10 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "modules/modules.h"
+#include "reader/reader.h"
 #include "report/package.h"
+#include "symbolize/symbolize.h"
 
 enum { TEXT_MODULES_MAX = 40 };
 

@@ -5,6 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/profile.h"
+#include "reader/reader.h"
+#include "symbolize/symbolize.h"
+#include "unwind/unwind.h"
+
 #define X(name, text, more, what) {text, more, what},
 static const struct {
 	const char *name;

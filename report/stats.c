@@ -3,6 +3,11 @@
 
 #include <inttypes.h>
 
+#include "reader/reader.h"
+#include "stitch/stitch.h"
+#include "symbolize/symbolize.h"
+#include "unwind/unwind.h"
+
 /* Sums of stop reasons in the summary. "broken" are those that better unwinding could avoid. */
 struct stop_sums {
 	uint64_t root, switched, truncated, no_cfi, no_file, broken, no_map;

@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#include "unwind/unwind.h"
+
 void report_verify(const struct verify *v, FILE *out)
 {
 #define X(name, text) [VERIFY_##name] = text,

@@ -4,6 +4,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "modules/modules.h"
+
 /* What the code of such a compiler always defines or needs: parts of its runtime. */
 static const struct {
 	enum name_compiler compiler;

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "reader/reader.h"
+
 bool elfsyms_has_symtab(struct elf_image *img)
 {
 	struct elf_section s;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reader/reader.h"
 #include "values/frame_view.h"
 
 /* Operations of expressions for one sample: real ones take some dozens for a frame. */
