@@ -95,6 +95,6 @@ if os.geteuid():
     tap.skip("another user exchanges the name", "only root can be another user, too")
 else:
     os.chmod(".", 0o755)
-    race("resolve -o", "out.folded", [f"{BIN}/resolve", "in.folded", "-q", "-o", "shared/out.folded"], 500)
-    race("capture -o", "out.data", [f"{BIN}/capture", "-q", "-e", "cpu-clock", "-o", "shared/out.data", "--", "true"], 100)
+    race("resolve -o", "out.folded", [f"{BIN}/resolve", "in.folded", "-q", "-o", "shared/out.folded"], 250)
+    race("capture -o", "out.data", [f"{BIN}/capture", "-q", "-e", "cpu-clock", "-o", "shared/out.data", "--", "true"], 50)
 tap.end()

@@ -26,8 +26,8 @@ library = build("gcc", "huge_text.c", "huge.so", "-O1", "-fno-toplevel-reorder",
 for name, args, tool in (("as it is", ["none"], None), ("the program's code", ["rwx"], None), ("written to before it is executable", ["rw"], None),
                          ("a library's code", ["rwx", library], None), ("perf", ["rwx"], []), ("perf record -d", ["rw"], ["-d"])):
     called, roots, out = record(*args, name="x", tool=tool)
-    # while it starts and ends it is elsewhere
-    tap.check(called > 85 and roots > 98, f"{name}: {' '.join(args[:1])}", f"{called:.1f} % main;outer;middle;leaf, {roots:.1f} % roots", out)
+    # while it starts, moves and asks for the time it is elsewhere; where the moved code is not known there is none
+    tap.check(called > 65 and roots > 98, f"{name}: {' '.join(args[:1])}", f"{called:.1f} % main;outer;middle;leaf, {roots:.1f} % roots", out)
 _, _, out = record("reuse", library, name="reuse")
 tap.check(not any("huge.so" in f or "leaf" in f for s in folded(out) for f in s) and "perf-" in out, "other code where a library was is not the library's", out)
 tap.end()
