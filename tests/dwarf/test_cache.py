@@ -147,7 +147,7 @@ def check_damage(exe, addresses, cache, kind):
     entry, = entries(cache)
     whole = open(entry, "rb").read()
     wrong = unrepaired = 0
-    positions = list(range(0, 400, 23)) + list(range(400, len(whole), len(whole) // 25 + 1))
+    positions = list(range(0, 400, 29)) + list(range(400, len(whole), len(whole) // 12 + 1))
     for at in positions:
         with open(entry, "wb") as f:
             f.write(whole[:at] + bytes([whole[at] ^ 0x41]) + whole[at + 1:])
@@ -155,7 +155,7 @@ def check_damage(exe, addresses, cache, kind):
         unrepaired += ask(exe, addresses, cache) != (plain, True)
     check(not wrong and not unrepaired, f"{kind}: {len(positions)} files with one damaged byte")
     wrong = 0
-    for size in [0, 1, 100] + list(range(300, len(whole), len(whole) // 12)):
+    for size in [0, 1, 100] + list(range(300, len(whole), len(whole) // 6)):
         with open(entry, "wb") as f:
             f.write(whole[:size])
         answer, hit = ask(exe, addresses, cache)
