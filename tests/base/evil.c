@@ -135,7 +135,7 @@ static void misbehave(void)
 	tried("signal by descriptor", syscall(SYS_pidfd_open, other(), 0) >= 0);
 	tried("trace another process", traces());
 	tried("read another's memory", reads_memory());
-	tried("mount", !mount("none", "/mnt", "tmpfs", 0, NULL));
+	tried("mount", !mount("none", "/mnt", "tmpfs", 0, NULL) && !umount2("/mnt", MNT_DETACH));
 	tried("make a user namespace", !syscall(SYS_unshare, 0x10000000));
 	tried("write into another's folder of /proc", (snprintf(path, sizeof path, "/proc/%d/mem", (int)other()), open(path, O_RDWR)) >= 0);
 	tried("type on the terminal", (fd = open("/dev/tty", O_RDWR)) >= 0);
