@@ -12,7 +12,7 @@ from lib import CAPTURE, RESOLVE, Tap, capture, have, need_events, run
 tap = Tap()
 need_events()
 if os.geteuid():
-    tap.skip("probes change the code of programs: root only")
+    tap.skip("probes", "they change the code of programs: root only")
     tap.end()
     raise SystemExit
 

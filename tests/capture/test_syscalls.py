@@ -9,7 +9,7 @@ from lib import CAPTURE, RESOLVE, Tap, capture, have, need_events, run
 tap = Tap()
 need_events()
 if os.geteuid():
-    tap.skip("system calls of the kernel's tracepoints: root only")
+    tap.skip("system calls", "the kernel's tracepoints are for root only")
     tap.end()
     raise SystemExit
 
