@@ -1,31 +1,16 @@
-/* capture.c - the command capture: parses options, records once, prints a summary. */
-#include "capture/capture.h"
+/* capture.c - the command capture: records once, or in parts, and prints a summary. */
+#include "cmd/capture_options.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <strings.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/vec.h"
 #include "cmd/args.h"
-#include "cmd/habits.h"
-#include "cmd/parts.h"
-#include "cmd/runtime_env.h"
-#include "cmd/version.h"
-
-#define OPTIONS_TARGET struct args
-#include "cmd/options.h"
 
 #define EXIT_TROUBLE 2
-#define SNAPSHOT_S   30 /* without a value */
 
 /* The only variable that the signal handler writes. */
 static volatile int stop_signal;
@@ -57,608 +42,6 @@ static void on_pipe(int sig)
 	(void)sig;
 }
 
-struct pid_vec {
-	VEC(pid_t) pids;
-};
-
-struct args {
-	struct capture_options opt;
-	struct pid_vec pids, tids;
-	struct parts parts;
-	bool users; /* some of pids are by -u */
-	bool quiet, verbose, check, list, stacks, runtimes, show_help, show_version, asks_stacks;
-	unsigned n_said; /* notes of the result that were printed */
-};
-
-/* ---- values of options ------------------------------------------------------------------- */
-
-static int bad_value(struct err *err, const char *option, const char *text, const char *wants)
-{
-	return err_set(err, ERR_USAGE, NULL, "%s: '%s' is not %s", option, text, wants);
-}
-
-/* "12,34" */
-static int add_pids(void *target, const char *option, char *text, struct err *err)
-{
-	struct pid_vec *list = target;
-
-	for (const char *p = text;;) {
-		char *end;
-		long n;
-
-		errno = 0;
-		n = strtol(p, &end, 10);
-		if (end == p || errno || n <= 0 || n > INT32_MAX || (*end && *end != ','))
-			return bad_value(err, option, text, "a list of process ids like 12,34");
-		if (vec_push(&list->pids, (pid_t)n))
-			return err_nomem(err);
-		if (!*end)
-			return 0;
-		p = end + 1;
-	}
-}
-
-/* perf-record(1), -m: a number of pages, or a size with a letter. */
-static int set_ring_bytes(void *bytes, const char *option, char *text, struct err *err)
-{
-	uint64_t v;
-
-	/* perf's second number is for hardware traces. */
-	text[strcspn(text, ",")] = 0;
-	if (!args_size(text, (uint64_t)sysconf(_SC_PAGESIZE), &v) || !v)
-		return bad_value(err, option, text, "a number of pages or a size like 512K or 16M");
-	if (v > 1u << 30)
-		return bad_value(err, option, text, "at most 1G");
-	*(size_t *)bytes = (size_t)v;
-	return 0;
-}
-
-static int set_max_size(void *bytes, const char *option, char *text, struct err *err)
-{
-	return args_size(text, 1, bytes) && *(uint64_t *)bytes
-		       ? 0
-		       : bad_value(err, option, text, "a size like 100M or 2G");
-}
-
-static int set_delay(void *ms, const char *option, char *text, struct err *err)
-{
-	uint64_t v = 0;
-	int rc;
-
-	if (strchr(text, '-'))
-		return err_set(err, ERR_USAGE, NULL,
-			       "%s: ranges are not recorded in one go: -D FROM --duration SECONDS "
-			       "records one; resolve --time START,STOP shows one",
-			       option);
-	rc = args_u64(option, text, 0, INT32_MAX, &v, err);
-	*(unsigned *)ms = (unsigned)v;
-	return rc;
-}
-
-/* What the clock is in any case. */
-static int check_clock(void *unused, const char *option, char *text, struct err *err)
-{
-	(void)unused;
-	if (!strcasecmp(text, "mono") || !strcasecmp(text, "monotonic") ||
-	    !strcasecmp(text, "CLOCK_MONOTONIC"))
-		return 0;
-	return err_set(err, ERR_USAGE, NULL, "%s %s: times are those of CLOCK_MONOTONIC", option,
-		       text);
-}
-
-/* A number, or a name of /etc/passwd (a static program has no other source of names). */
-static bool find_user(const char *text, uid_t *ret)
-{
-	FILE *f = fopen("/etc/passwd", "re");
-	const struct passwd *p;
-	bool found = false;
-	char *end;
-
-	while (f && !found && (p = fgetpwent(f)))
-		if (!strcmp(p->pw_name, text)) {
-			*ret = p->pw_uid;
-			found = true;
-		}
-	if (f)
-		fclose(f);
-	if (found)
-		return true;
-	*ret = (uid_t)strtoul(text, &end, 10);
-	return end > text && !*end;
-}
-
-/* All processes of a user. */
-static int add_user(void *args, const char *option, char *text, struct err *err)
-{
-	struct pid_vec *list = &((struct args *)args)->pids;
-	const size_t before = list->pids.n;
-	DIR *proc = opendir("/proc");
-	struct dirent *d;
-	int rc = 0;
-	uid_t uid;
-
-	if (!proc || !find_user(text, &uid)) {
-		if (proc)
-			closedir(proc);
-		return err_set(err, ERR_USAGE, NULL, "%s: no user %s", option, text);
-	}
-	while (!rc && (d = readdir(proc))) {
-		pid_t pid = (pid_t)atoi(d->d_name);
-		struct stat st;
-
-		if (pid > 0 && pid != getpid() && !fstatat(dirfd(proc), d->d_name, &st, 0) &&
-		    st.st_uid == uid && vec_push(&list->pids, pid))
-			rc = err_nomem(err);
-	}
-	closedir(proc);
-	((struct args *)args)->users = true;
-	if (!rc && list->pids.n == before)
-		return err_set(err, ERR_NOT_FOUND, NULL, "%s %s: that user has no process", option,
-			       text);
-	return rc;
-}
-
-static int set_call_graph(void *target, const char *option, char *text, struct err *err)
-{
-	static const char dwarf_bytes[] = "dwarf,";
-	struct capture_options *o = &((struct args *)target)->opt;
-	uint64_t v;
-	int rc;
-
-	((struct args *)target)->asks_stacks = true;
-	if (!strcmp(text, "dwarf")) {
-		o->call_graph = CALL_GRAPH_DWARF;
-	} else if (!strcmp(text, "fp")) {
-		o->call_graph = CALL_GRAPH_FP;
-	} else if (!strcmp(text, "lbr")) {
-		return err_set(err, ERR_USAGE, NULL,
-			       "%s lbr: branch records are not recorded; dwarf needs none and has "
-			       "no limit of 32 frames; perf record --call-graph lbr does, and "
-			       "resolve reads it",
-			       option);
-	} else if (!strcmp(text, "none") || !strcmp(text, "no")) {
-		o->call_graph = CALL_GRAPH_NONE;
-	} else if (!strncmp(text, dwarf_bytes, sizeof dwarf_bytes - 1)) {
-		o->call_graph = CALL_GRAPH_DWARF;
-		rc = args_u64("--call-graph dwarf", text + sizeof dwarf_bytes - 1, 8, INT32_MAX, &v,
-			      err);
-		o->stack_bytes = rc ? 0 : (uint32_t)v;
-		return rc;
-	} else {
-		return bad_value(err, option, text, "dwarf[,BYTES], fp or none");
-	}
-	return 0;
-}
-
-static int set_dwarf(void *target, const char *option, char *text, struct err *err)
-{
-	(void)text;
-	return set_call_graph(target, option, (char[]){"dwarf"}, err);
-}
-
-static int set_duration(void *seconds, const char *option, char *text, struct err *err)
-{
-	char *end;
-	double v = strtod(text, &end);
-
-	if (end == text || *end || !(v > 0 && v < 1e9))
-		return bad_value(err, option, text, "a number of seconds");
-	*(double *)seconds = v;
-	return 0;
-}
-
-static int add_events(void *target, const char *option, char *text, struct err *err)
-{
-	struct capture_options *o = &((struct args *)target)->opt;
-
-	if (!strcmp(text, "list") || !strcmp(text, "help"))
-		return err_set(err, ERR_USAGE, NULL, "%s: `capture --list` names all events",
-			       option);
-	if (o->n_events == CAPTURE_EVENTS_MAX)
-		return err_set(err, ERR_USAGE, NULL, "%s: more than %d times", option,
-			       CAPTURE_EVENTS_MAX);
-	o->events[o->n_events++] = text;
-	return 0;
-}
-
-static int add_filter(void *target, const char *option, char *text, struct err *err)
-{
-	struct capture_options *o = &((struct args *)target)->opt;
-
-	if (!o->n_events)
-		return err_set(err, ERR_USAGE, NULL, "%s '%s': which event? It stands behind -e",
-			       option, text);
-	o->filters[o->n_events - 1] = text;
-	return 0;
-}
-
-static int set_frequency(void *target, const char *option, char *text, struct err *err)
-{
-	struct capture_options *o = &((struct args *)target)->opt;
-	uint64_t v = UINT32_MAX; /* the kernel's limit is applied later, with a warning */
-
-	if (strcmp(text, "max") && args_u64(option, text, 1, INT32_MAX, &v, NULL))
-		return bad_value(err, option, text,
-				 "a number of samples a second, as 99 or 999, or max");
-	o->period = 0;
-	o->frequency_hz = (unsigned)v;
-	return 0;
-}
-
-static int set_every(void *target, const char *option, char *text, struct err *err)
-{
-	struct capture_options *o = &((struct args *)target)->opt;
-	uint64_t ms = 0;
-	int rc = args_u64(option, text, 1, 1000000, &ms, err);
-
-	o->every_ms = (unsigned)ms;
-	return rc;
-}
-
-static int set_bundle_max(void *bytes, const char *option, char *text, struct err *err)
-{
-	if (args_size(text, 1, bytes) && *(uint64_t *)bytes)
-		return 0;
-	return bad_value(err, option, text, "a size like 500K or 64M");
-}
-
-static int set_snapshot(void *seconds, const char *option, char *text, struct err *err)
-{
-	uint64_t v = SNAPSHOT_S;
-	int rc = text ? args_u64(option, text, 1, 86400, &v, err) : 0;
-
-	*(unsigned *)seconds = (unsigned)v;
-	return rc;
-}
-
-/* "COMMAND fails", else an event. */
-static int set_snapshot_on(void *target, const char *option, char *text, struct err *err)
-{
-	static const char fails[] = " fails";
-	const size_t n = strlen(text), m = sizeof fails - 1;
-	struct args *a = target;
-	const bool is_command = n > m && !strcmp(text + n - m, fails);
-
-	if (is_command ? a->opt.snapshot_command != NULL : a->opt.snapshot_event != NULL)
-		return err_set(err, ERR_USAGE, NULL, "%s: given twice", option);
-	if (!is_command && strchr(text, ' '))
-		return bad_value(err, option, text,
-				 "an event, as in -e, nor a command followed by ` fails`");
-	if (is_command)
-		text[n - m] = 0;
-	*(is_command ? &a->opt.snapshot_command : &a->opt.snapshot_event) = text;
-	return 0;
-}
-
-static int set_hit_rate(void *n, const char *option, char *text, struct err *err)
-{
-	return args_u64(option, text, 1, INT64_MAX, n, err);
-}
-
-static int set_files_max(void *n, const char *option, char *text, struct err *err)
-{
-	return args_u64(option, text, 1, INT32_MAX, n, err);
-}
-
-static int set_period(void *target, const char *option, char *text, struct err *err)
-{
-	struct capture_options *o = &((struct args *)target)->opt;
-
-	o->frequency_hz = 0;
-	return args_u64(option, text, 1, INT64_MAX, &o->period, err);
-}
-
-/* ---- options ----------------------------------------------------------------------------- */
-
-static const struct option_choice bundles[] = {
-	{"symbols", CAPTURE_BUNDLE_SYMBOLS}, {"ids", CAPTURE_BUNDLE_IDS},
-	{"unwind", CAPTURE_BUNDLE_UNWIND},   {"full", CAPTURE_BUNDLE_FULL},
-	{"none", CAPTURE_BUNDLE_NONE},	     {NULL, 0}};
-
-/* One row, one option. Long names of the short options are perf's. */
-static const struct option_row options[] = {
-	HEADING("what to record"),
-	{'a', "all-cpus", NULL, NULL, "all processes, on all CPUs (with a command: while it runs)",
-	 SETS_FLAG(opt.system_wide)},
-	{'p', "pid", NULL, "PID[,PID..]", "processes, with threads and children they start later",
-	 SETS_BY(pids, struct pid_vec, add_pids)},
-	{'t', "tid", NULL, "TID[,TID..]", "threads", SETS_BY(tids, struct pid_vec, add_pids)},
-	{'u', "uid", NULL, "USER", "all processes that a user has now", CALLS(add_user)},
-	{'G', "cgroup", NULL, "PATH", "processes of a cgroup", SETS_TEXT(opt.cgroup)},
-	{0, "all-cgroups", NULL, NULL, "with the cgroup of each sample, for resolve --by cgroup",
-	 SETS_FLAG(opt.all_cgroups)},
-	{'C', "cpu", NULL, "CPUS", "only on these CPUs: 0,2-3; without -p, -t: all processes there",
-	 SETS_TEXT(opt.cpus)},
-	{'i', "no-inherit", NULL, NULL, "leave out threads and children that are started later",
-	 SETS_FLAG(opt.no_inherit)},
-	HEADING("when to take samples"),
-	{'e', "event", NULL, "EVENT[,EVENT..]",
-	 "cycles (else cpu-clock), instructions, cache-misses, page-faults,\n"
-	 "context-switches .., rNNN, sys:tracepoint, sys:*; with :u or :k;\n"
-	 "uprobe:FILE:FUNCTION, uretprobe:.., usdt:FILE:PROVIDER:NAME;\n"
-	 "call:FILE:FUNCTION: calls with their durations",
-	 CALLS(add_events)},
-	{0, "filter", NULL, "FILTER",
-	 "only samples of the -e before it whose fields are so: 'prev_pid == 0',\n"
-	 "'a > 1 && b ~ \"x*\"'; or -e 'sys:tracepoint/FILTER/'",
-	 CALLS(add_filter)},
-	{0, "max-hit-rate", NULL, "N",
-	 "end when probes are hit more often than N times a second",
-	 SETS_BY(opt.max_hit_rate, uint64_t, set_hit_rate)},
-	{0, "syscalls", NULL, NULL,
-	 "all system calls, with paths and other texts of their arguments; with\n"
-	 "-g who makes them; resolve -f trace shows them",
-	 SETS_FLAG(opt.syscalls)},
-	{'F', "freq", NULL, "HZ", "samples per second on each CPU (default 99)",
-	 CALLS(set_frequency)},
-	{'c', "count", NULL, "N", "after every N events", CALLS(set_period)},
-	{'D', "delay", NULL, "MS", "begin after MS milliseconds",
-	 SETS_BY(opt.delay_ms, unsigned, set_delay)},
-	{0, "duration", NULL, "SEC", "end after SEC seconds",
-	 SETS_BY(opt.duration_s, double, set_duration)},
-	{0, "stacks", NULL, NULL,
-	 "one sample of each thread of -p or -a as it is now, also if it waits", SETS_FLAG(stacks)},
-	{0, "every", NULL, "MS", "the same every MS milliseconds: a profile by the wall clock",
-	 CALLS(set_every)},
-	{0, "off-cpu", NULL, NULL,
-	 "the time that threads do not run, all of it, by what they wait in",
-	 SETS_FLAG(opt.off_cpu)},
-	{0, "wall", NULL, NULL, "this and samples of what runs, as one profile",
-	 SETS_FLAG(opt.wall)},
-	HEADING("what goes into a sample"),
-	{0, "call-graph", NULL, "HOW",
-	 "dwarf[,BYTES]: registers and BYTES of stack, unwound later\n"
-	 "(default 32768); fp: the kernel follows frame pointers;\n"
-	 "none: the address alone",
-	 CALLS(set_call_graph)},
-	{'g', NULL, NULL, NULL, "--call-graph dwarf", CALLS(set_dwarf)},
-	{0, "no-touch", NULL, NULL,
-	 "do not read stack pages that are not mapped yet (stack copies end at such\n"
-	 "a page)",
-	 SETS_FLAG(opt.no_touch)},
-	{0, "runtimes", NULL, NULL,
-	 "ask the command's runtimes (python, node, Erlang, Mono) for names, by its\n"
-	 "environment",
-	 SETS_FLAG(runtimes)},
-	{0, "keep-env", NULL, NULL,
-	 "keep arguments and environment, which lie at the end of stacks", SETS_FLAG(opt.keep_env)},
-	{0, "user", "all-user", NULL, "user space only", SETS_FLAG(opt.no_kernel)},
-	{0, "args", NULL, NULL, "arguments of the functions of uprobe: and call: (registers)",
-	 SETS_FLAG(opt.args)},
-	{0, "strings", NULL, NULL, "and the texts that they point to", SETS_FLAG(opt.strings)},
-	HEADING("where to"),
-	{'o', "output", NULL, "FILE", "default perf.data; one that exists becomes FILE.old",
-	 SETS_TEXT(opt.output)},
-	{0, "max-size", NULL, "SIZE", "end when the file is so large: 100M, 2G",
-	 SETS_BY(opt.max_bytes, uint64_t, set_max_size)},
-	{0, "switch-output", NULL, "[=WHEN]",
-	 "a new file FILE.TIME after a size (100M), a time (30s, 5m, 1h), or at\n"
-	 "SIGUSR2 (signal, the default), each complete by itself",
-	 SETS_BY(parts, struct parts, parts_parse)},
-	{0, "switch-max-files", NULL, "N", "keep the last N of these files, or of snapshots",
-	 SETS_BY(parts.files_max, uint64_t, set_files_max)},
-	{0, "snapshot", NULL, "[=SEC]",
-	 "keep the last SEC seconds (30) in memory; written to FILE at the end, to\n"
-	 "FILE.TIME at SIGUSR2; --max-size bounds the memory (256M)",
-	 SETS_BY(opt.snapshot_s, unsigned, set_snapshot)},
-	{0, "snapshot-on", NULL, "WHAT",
-	 "and when WHAT happens: an EVENT as in -e, or 'COMMAND fails' (each second)",
-	 CALLS(set_snapshot_on)},
-	{0, "timestamp-filename", NULL, NULL, "the time of the start in the name of the file",
-	 SETS_FLAG(parts.dated)},
-	{'m', "mmap-pages", NULL, "SIZE", "ring per CPU: pages, or 512K, 16M",
-	 SETS_BY(opt.ring_bytes, size_t, set_ring_bytes)},
-	{0, "bundle", NULL, "[=WHAT]",
-	 "carry what any machine needs to resolve the recording: of the mapped files\n"
-	 "symbols (default), unwind (tables only), ids, full (all of them); none",
-	 SETS_CHOICE(opt.bundle, bundles)},
-	{0, "bundle-max", NULL, "SIZE", "at most so much of it, the hottest first (64M)",
-	 SETS_BY(opt.bundle_max, uint64_t, set_bundle_max)},
-	{0, "no-compress", NULL, NULL, "records as they are, without zstd",
-	 SETS_FLAG(opt.no_compress)},
-	{'q', "quiet", NULL, NULL, "no summary", SETS_FLAG(quiet)},
-	{'v', "verbose", NULL, NULL, "a longer summary", SETS_FLAG(verbose)},
-	HEADING("help"),
-	{0, "check", NULL, NULL, "print what can be recorded here, and how to enable the rest",
-	 SETS_FLAG(check)},
-	{0, "list", NULL, NULL,
-	 "print what can be recorded and is like WHAT: capture --list 'sched:*',\n"
-	 "capture --list 'uprobe:./prog:*'",
-	 SETS_FLAG(list)},
-	{'h', "help", NULL, NULL, "this page", SETS_FLAG_AND_STOPS(show_help)},
-	{0, "version", NULL, NULL, "which version this is", SETS_FLAG_AND_STOPS(show_version)},
-	/* Options of perf record that are ignored: capture does it in any case, or the file has no
-	 * place for it. */
-	{'B', "no-buildid", NULL, NULL, NULL, IGNORED},
-	{'N', "no-buildid-cache", NULL, NULL, NULL, IGNORED},
-	{'P', "period", NULL, NULL, NULL, IGNORED},
-	{'R', "raw-samples", NULL, NULL, NULL, IGNORED},
-	{'T', "timestamp", NULL, NULL, NULL, IGNORED},
-	{'r', "realtime", NULL, "PRIORITY", NULL, IGNORED},
-	{'z', "compression-level", NULL, "[=N]", NULL, IGNORED},
-	{0, "buildid-all", NULL, NULL, NULL, IGNORED},
-	{0, "buildid-mmap", NULL, NULL, NULL, IGNORED},
-	{0, "no-buffering", NULL, NULL, NULL, IGNORED},
-	{0, "proc-map-timeout", NULL, "MS", NULL, IGNORED},
-	{0, "sample-cpu", NULL, NULL, NULL, IGNORED},
-	{0, "sample-identifier", NULL, NULL, NULL, IGNORED},
-	{0, "num-thread-synthesize", NULL, "N", NULL, IGNORED},
-	{0, "aio", NULL, "[=N]", NULL, IGNORED},
-	{0, "affinity", NULL, "HOW", NULL, IGNORED},
-	{0, "mmap-flush", NULL, "SIZE", NULL, IGNORED},
-	{0, "tail-synthesize", NULL, NULL, NULL, IGNORED},
-	{0, "synth", NULL, "WHAT", NULL, IGNORED},
-	{0, "no-bpf-event", NULL, NULL, NULL, IGNORED},
-	{0, "namespaces", NULL, NULL, NULL, IGNORED},
-	{0, "data-mmap", NULL, NULL, NULL, IGNORED},
-	{0, "timestamp-boundary", NULL, NULL, NULL, IGNORED},
-	{0, "running-time", NULL, NULL, NULL, IGNORED},
-	{0, "debuginfod", NULL, "[=URLS]", NULL, IGNORED},
-	{'k', "clockid", NULL, "CLOCK", NULL, CALLS(check_clock)},
-	{0, "strict-freq", NULL, NULL, NULL, SETS_FLAG(opt.strict_freq)},
-	/* What to do instead: */
-	{'b', "branch-any", NULL, NULL, NULL,
-	 REFUSED("branch records are not recorded; perf record -b does, and resolve reads it")},
-	{'j', "branch-filter", NULL, "HOW", NULL,
-	 REFUSED("branch records are not recorded; perf record -j does, and resolve reads it")},
-	{'d', "data", NULL, NULL, NULL,
-	 REFUSED("data addresses are not recorded; perf record -d does, and resolve reads it")},
-	{'W', "weight", NULL, NULL, NULL,
-	 REFUSED("weights are not recorded; perf record -W does, and resolve reads it")},
-	{'I', "intr-regs", NULL, "[=NAMES]", NULL,
-	 REFUSED("the registers of user code are recorded, with --call-graph dwarf")},
-	{0, "user-regs", NULL, "[=NAMES]", NULL,
-	 REFUSED("all registers of user code are recorded, with --call-graph dwarf")},
-	{'n', "no-samples", NULL, NULL, NULL, REFUSED("counting without samples is `perf stat`")},
-	{'s', "stat", NULL, NULL, NULL, REFUSED("counting per thread is `perf stat --per-thread`")},
-	{'S', NULL, NULL, NULL, NULL,
-	 REFUSED("hardware traces are not recorded; --snapshot keeps the last seconds of samples")},
-	{0, "all-kernel", NULL, NULL, NULL,
-	 REFUSED("-e EVENT:k, as in -e cycles:k, samples the kernel only")},
-	{0, "control", NULL, "HOW", NULL, REFUSED("-D MS and --duration SEC say when to sample")},
-	{0, "exclude-perf", NULL, NULL, NULL,
-	 REFUSED("--filter 'common_pid != PID' leaves a thread out, and resolve --comm shows one "
-		 "program only")},
-	{0, "group", NULL, NULL, NULL, REFUSED("each event is sampled by itself")},
-	{0, "kcore", NULL, NULL, NULL,
-	 REFUSED("the kernel's code is not copied; resolve where it was recorded")},
-	{0, "off-cpu-thresh", NULL, "MS", NULL,
-	 REFUSED("all waits are recorded; resolve --off-cpu-thresh MS leaves out shorter ones")},
-	{0, "overwrite", NULL, NULL, NULL,
-	 REFUSED("--snapshot[=SEC] keeps the last seconds in memory; --duration SEC ends it")},
-	{0, "switch-events", NULL, NULL, NULL, REFUSED("--off-cpu records them, with the stacks")},
-	{0, "switch-output-event", NULL, "EVENT", NULL,
-	 REFUSED("--snapshot --snapshot-on EVENT writes what was before the event")},
-	{0, "user-callchains", NULL, NULL, NULL,
-	 REFUSED("--user samples user space only; with the kernel, resolve --comm and the page's "
-		 "search leave it out")},
-	{0, "kernel-callchains", NULL, NULL, NULL,
-	 REFUSED("--call-graph fp -e EVENT:k records what the kernel does")},
-	{0, "aux-sample", NULL, "[=HOW]", NULL, REFUSED("hardware traces are not recorded")},
-	{0, "code-page-size", NULL, NULL, NULL,
-	 REFUSED("sizes of pages are not recorded; perf record does")},
-	{0, "data-page-size", NULL, NULL, NULL,
-	 REFUSED("sizes of pages are not recorded; perf record does")},
-	{0, "clang-path", NULL, "PATH", NULL, REFUSED("no BPF program is compiled; leave it out")},
-	{0, "clang-opt", NULL, "OPTIONS", NULL,
-	 REFUSED("no BPF program is compiled; leave it out")},
-	{0, "bpf-filter", NULL, "FILTER", NULL,
-	 REFUSED("samples are not filtered; resolve --comm, --pid, --dso, --time do")},
-	{0, "latency", NULL, NULL, NULL, REFUSED("--wall records what runs and what waits")},
-	{0, "per-thread", NULL, NULL, NULL,
-	 REFUSED("rings are per processor; -t TID records single threads")},
-	{0, "phys-data", NULL, NULL, NULL,
-	 REFUSED("data addresses are not recorded; perf record does, and resolve reads it")},
-	{0, "threads", NULL, "[=HOW]", NULL,
-	 REFUSED("one thread has been enough: 0 samples lost at 20000 Hz; leave it out")},
-	{0, "transaction", NULL, NULL, NULL, REFUSED("transaction flags are not recorded")},
-	{0, "dry-run", NULL, NULL, NULL, REFUSED("--check says what would work here")},
-	{0, "vmlinux", NULL, "FILE", NULL,
-	 REFUSED("resolve --vmlinux FILE names the kernel's functions")},
-};
-
-enum { N_OPTIONS = sizeof options / sizeof *options };
-_Static_assert((int)N_OPTIONS <= (int)OPTIONS_MAX, "a table of options has room for all");
-
-static void print_help(void)
-{
-	puts("usage: capture [OPTIONS] [--] [COMMAND [ARG..]]\n"
-	     "Records samples with registers and stack copies into a perf.data file, which\n"
-	     "`resolve` and `perf` read.\n"
-	     "\n"
-	     "  capture -a -F 99 -- sleep 10      the whole machine for ten seconds\n"
-	     "  capture -p $(pidof server)        a process, until ^C\n"
-	     "  capture -F 999 -- make            a command and all it starts\n");
-	options_print_help(options, N_OPTIONS, NULL, stdout);
-	puts("exit status: that of COMMAND (128 + signal when it was killed); 0 without one;\n"
-	     "  2 trouble");
-}
-
-static int check_snapshot(struct args *a, struct err *err)
-{
-	struct capture_options *o = &a->opt;
-
-	if ((o->snapshot_event || o->snapshot_command) && !o->snapshot_s)
-		o->snapshot_s = SNAPSHOT_S;
-	if (!o->snapshot_s)
-		return 0;
-	if (a->stacks || a->parts.wanted || !strcmp(o->output, "-"))
-		return err_set(err, ERR_USAGE, NULL,
-			       "--snapshot cannot go together with %s: it writes files of its own",
-			       a->stacks	 ? "--stacks"
-			       : a->parts.wanted ? "--switch-output"
-						 : "-o -");
-	return 0;
-}
-
-/* The recording goes to standard output, in one go. */
-static int check_stdout(struct args *a, struct err *err)
-{
-	if (a->parts.wanted || a->parts.dated)
-		return err_set(err, ERR_USAGE, NULL,
-			       "-o -: standard output has no name to add a time to; name a file");
-	/* What it needs is known when all has been written. */
-	a->opt.bundle = CAPTURE_BUNDLE_NONE;
-	return 0;
-}
-
-/* Returns 0, 1 if help or version was printed, or negative. */
-static int parse_args(struct args *a, int argc, char **argv, struct err *err)
-{
-	struct capture_options *o = &a->opt;
-	bool some;
-	int rest, rc = options_parse(options, N_OPTIONS, a, true, argc, argv, &rest, NULL, err);
-
-	if (rc)
-		return rc;
-	if (a->show_help)
-		print_help();
-	if (a->show_version)
-		version_print("capture");
-	if (a->show_help || a->show_version)
-		return 1;
-	if (rest < argc)
-		o->command = argv + rest;
-	if (o->command && strcmp(argv[rest - 1], "--") &&
-	    (habit_subcommand("capture", o->command, err) ||
-	     (!strcmp(argv[rest - 1], "-g") && habit_call_graph(*o->command, err))))
-		return -ERR_USAGE;
-	if (o->command && !a->list && habit_command(o->command, err))
-		return -ERR_USAGE;
-	o->pids = a->pids.pids.v;
-	o->n_pids = a->pids.pids.n;
-	o->tids = a->tids.pids.v;
-	o->n_tids = a->tids.pids.n;
-	o->pids_may_end = a->users;
-	o->recorder_argv = argv;
-	o->recorder_argc = argc;
-	o->syscall_stacks = a->asks_stacks;
-	some = o->n_pids || o->n_tids || o->cgroup;
-	if (o->cpus && !some) /* as perf record does */
-		o->system_wide = true;
-	a->stacks |= o->every_ms != 0;
-	if (a->stacks && o->command)
-		return err_set(err, ERR_USAGE, NULL,
-			       "--stacks shows processes that run already: -p PID, or -a");
-	if (!a->check && !a->list && !o->system_wide && !some && !o->command)
-		return err_set(err, ERR_USAGE, NULL,
-			       "nothing to record: give a command, -p PID, or -a; see --help");
-	if (a->parts.wanted && (o->command || a->stacks))
-		return err_set(err, ERR_USAGE, NULL,
-			       "--switch-output records what runs already: -p PID, or -a");
-	rc = check_snapshot(a, err);
-	if (rc)
-		return rc;
-	if (a->runtimes && !o->command)
-		return err_set(err, ERR_USAGE, NULL,
-			       "--runtimes sets the environment of a command: give one after --");
-	if (a->runtimes && runtime_env_set(err))
-		return -ERR_NOMEM;
-	if (!strcmp(o->output, "-"))
-		return check_stdout(a, err);
-	return 0;
-}
-
 /* ---- words --------------------------------------------------------------------------------- */
 
 static void print_size(uint64_t bytes)
@@ -670,7 +53,7 @@ static void print_size(uint64_t bytes)
 }
 
 /* Those that were not printed yet. */
-static void print_notes(struct args *a, const struct capture_result *r)
+static void print_notes(struct capture_args *a, const struct capture_result *r)
 {
 	for (; a->n_said < r->n_notes; a->n_said++)
 		fprintf(stderr, "capture: %s\n", r->notes[a->n_said]);
@@ -680,7 +63,7 @@ static void print_notes(struct args *a, const struct capture_result *r)
 static void on_begin(void *args, const struct capture_result *r)
 {
 	print_notes(args, r);
-	if (isatty(STDERR_FILENO) && ((struct args *)args)->opt.snapshot_s)
+	if (isatty(STDERR_FILENO) && ((struct capture_args *)args)->opt.snapshot_s)
 		fprintf(stderr, "capture: recording; ^C ends it, kill -USR2 %d writes a snapshot\n",
 			(int)getpid());
 	else if (isatty(STDERR_FILENO))
@@ -689,7 +72,7 @@ static void on_begin(void *args, const struct capture_result *r)
 
 static const char *snapshot_path(void *args)
 {
-	struct args *a = args;
+	struct capture_args *a = args;
 
 	return parts_next(&a->parts, a->opt.output);
 }
@@ -707,7 +90,7 @@ static void on_snapshot_written(void *args, const struct capture_snapshot *s)
 	fprintf(stderr, " %s ]\n", s->path);
 }
 
-static void print_summary(struct args *a, const struct capture_result *r)
+static void print_summary(struct capture_args *a, const struct capture_result *r)
 {
 	print_notes(a, r);
 	fprintf(stderr, "[ capture: %llu samples of %s", (unsigned long long)r->samples, r->event);
@@ -765,7 +148,7 @@ static void catch_signals(bool parts, bool snapshots)
 }
 
 /* Not if the command is what is recorded, because it may write to the terminal itself. */
-static bool shows_progress(const struct args *a)
+static bool shows_progress(const struct capture_args *a)
 {
 	const struct capture_options *o = &a->opt;
 
@@ -798,7 +181,7 @@ static int exit_status(const struct capture_options *o, const struct capture_res
 }
 
 /* Records once. Sets *more if another part follows. */
-static int record_part(struct args *a, struct capture_result *result, bool *more)
+static int record_part(struct capture_args *a, struct capture_result *result, bool *more)
 {
 	const bool shows = shows_progress(a);
 	struct err err = {0};
@@ -828,7 +211,7 @@ static int record_part(struct args *a, struct capture_result *result, bool *more
 }
 
 /* The limits of a part; with --duration or --max-size for the whole, what is left of these. */
-static bool limit_part(struct args *a, const struct capture_options *whole, double seconds)
+static bool limit_part(struct capture_args *a, const struct capture_options *whole, double seconds)
 {
 	struct capture_options *o = &a->opt;
 
@@ -841,7 +224,7 @@ static bool limit_part(struct args *a, const struct capture_options *whole, doub
 	return o->duration_s > 0;
 }
 
-static int record(struct args *a)
+static int record(struct capture_args *a)
 {
 	const struct capture_options whole = a->opt;
 	const double begin = clock_seconds();
@@ -871,7 +254,7 @@ static int record(struct args *a)
 	return rc;
 }
 
-static int list(const struct args *a)
+static int list(const struct capture_args *a)
 {
 	static char *const all[] = {NULL, NULL};
 	char *const *what = a->opt.command ? a->opt.command : all;
@@ -888,16 +271,16 @@ static int list(const struct args *a)
 
 int main(int argc, char **argv)
 {
-	struct args a = {.opt = {.frequency_hz = 99,
-				 .output = "perf.data",
-				 .bundle_max = 64 << 20,
-				 .bundling = &bundling}};
+	struct capture_args a = {.opt = {.frequency_hz = 99,
+					 .output = "perf.data",
+					 .bundle_max = 64 << 20,
+					 .bundling = &bundling}};
 	struct err err = {0};
 	int rc;
 
 	args_hold_standard_files();
 	args_fail_at_file_limit();
-	rc = parse_args(&a, argc, argv, &err);
+	rc = capture_args_parse(&a, argc, argv, &err);
 	if (rc < 0) {
 		args_complain("capture", &err);
 		rc = EXIT_TROUBLE;
@@ -915,8 +298,6 @@ int main(int argc, char **argv)
 		args_complain("capture", &err);
 		rc = EXIT_TROUBLE;
 	}
-	vec_done(&a.pids.pids);
-	vec_done(&a.tids.pids);
-	parts_done(&a.parts);
+	capture_args_done(&a);
 	return rc;
 }
