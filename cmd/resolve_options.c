@@ -2,11 +2,10 @@
 #include "cmd/resolve_options.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <limits.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include "cmd/cache_dir.h"
 #include "cmd/config.h"
 #include "cmd/habits.h"
+#include "cmd/terminal.h"
 #include "cmd/version.h"
 #include "input/input.h"
 
@@ -619,35 +619,6 @@ static int unknown_suffix(const char *path, struct err *err)
 		suffixes);
 }
 
-/* Lines of the terminal for a table, below which there is the prompt; 0: not a terminal. */
-static unsigned terminal_lines(void)
-{
-	enum { PROMPT = 2, SUPPOSED = 24 };
-	struct winsize w;
-
-	if (!isatty(STDOUT_FILENO))
-		return 0;
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) || w.ws_row <= PROMPT)
-		return SUPPOSED - PROMPT;
-	return w.ws_row - PROMPT;
-}
-
-/* Width of the terminal; 0: not a terminal, or unknown. */
-static unsigned terminal_columns(void)
-{
-	struct winsize w;
-
-	return isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) ? w.ws_col : 0;
-}
-
-/* no-color.org; terminals without colours are recognised by $TERM. */
-static bool wants_colours(void)
-{
-	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
-
-	return isatty(STDOUT_FILENO) && !(no && *no) && term && strcmp(term, "dumb");
-}
-
 /* Warns about options that the format ignores, and names the formats that honour them. */
 static void warn_ignored(const struct resolve *r)
 {
@@ -685,7 +656,7 @@ static void suit_terminal(struct resolve *r)
 
 	top->width = terminal_columns();
 	top->lines = is_given(r, "rows") ? 0 : terminal_lines();
-	top->colours = wants_colours();
+	top->colours = terminal_has_colours();
 	top->own_first = isatty(STDOUT_FILENO) && !is_given(r, "children");
 }
 

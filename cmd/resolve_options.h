@@ -7,10 +7,10 @@
 #include "base/packed_stream.h"
 #include "cmd/fetch.h"
 #include "cmd/options.h"
-#include "load/load.h"
-#include "report/report.h"
 #include "cmd/sides.h"
+#include "load/load.h"
 #include "output/output.h"
+#include "report/report.h"
 
 enum stats_form { STATS_NONE, STATS_TEXT, STATS_JSON };
 
