@@ -626,7 +626,8 @@ void record_writer_spill(struct record_writer *s, const struct record_writer_opt
 	s->data_bytes = to->data_bytes;
 	if (!s->error)
 		s->error = put_window(s, w, ret);
-	for (struct block *b = s->first; b; b = b->next) { /* of a fork: nobody took them */
+	/* A forked process has no thread that packs the blocks which wait. */
+	for (struct block *b = s->first; b; b = b->next) {
 		ret->samples += samples_of(b);
 		s->raw_bytes += b->n;
 		s->error = take_block(s, b, s->error);

@@ -46,8 +46,7 @@ static size_t record_bytes(const struct session *s)
 	return n < UINT16_MAX ? n : UINT16_MAX;
 }
 
-/* Samples a second. Of tracepoints and probes each hit is one, and how many there will be nobody
- * knows. */
+/* Samples a second. Each hit of a tracepoint or probe is one: their number is not known before. */
 static size_t expected_hz(const struct session *s)
 {
 	size_t hz = s->policy.frequency_hz;

@@ -133,8 +133,8 @@ static void catch_signals(bool parts, bool snapshots)
 {
 	struct sigaction sa = {.sa_handler = on_signal};
 
-	/* No SA_RESTART: poll() must come back. A pipe that nobody reads any more ends the
-	 * recording by EPIPE; SIG_IGN would remain after the command's exec. */
+	/* No SA_RESTART: poll() must come back. A pipe whose reader has ended ends the recording
+	 * by EPIPE; SIG_IGN would remain after the command's exec. */
 	sigaction(SIGPIPE, &(struct sigaction){.sa_handler = on_pipe}, NULL);
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
