@@ -157,8 +157,8 @@ static int annotate(struct screen *s)
 	if (!rc)
 		page_show(name, text, n);
 	else
-		snprintf(s->note, sizeof s->note, "%.60s%s%.90s", err.source, *err.source ? ": " : "",
-			 err.what);
+		snprintf(s->note, sizeof s->note, "%.60s%s%.90s", err.source,
+			 *err.source ? ": " : "", err.what);
 	free(text);
 	return rc == -ERR_NOMEM ? -1 : 0;
 }

@@ -74,13 +74,13 @@ struct capture_options {
 	bool syscalls;	     /* all system calls, with what their arguments point to */
 	bool syscall_stacks; /* and their stacks */
 	enum capture_call_graph call_graph;
-	uint32_t stack_bytes; /* dump size for DWARF; 0: CAPTURE_STACK_BYTES */
-	const char *output;   /* path; an existing file is renamed to PATH.old */
-	unsigned delay_ms;    /* -D */
-	double duration_s;    /* --duration; 0: until the command ends or a signal comes */
-	uint64_t max_bytes;   /* --max-size: end when the file has so many; 0: none */
+	uint32_t stack_bytes;  /* dump size for DWARF; 0: CAPTURE_STACK_BYTES */
+	const char *output;    /* path; an existing file is renamed to PATH.old */
+	unsigned delay_ms;     /* -D */
+	double duration_s;     /* --duration; 0: until the command ends or a signal comes */
+	uint64_t max_bytes;    /* --max-size: end when the file has so many; 0: none */
 	uint64_t max_hit_rate; /* --max-hit-rate: end at more samples of probes a second; 0: none */
-	bool strict_freq;     /* --strict-freq: fail rather than sample at a lower rate */
+	bool strict_freq;      /* --strict-freq: fail rather than sample at a lower rate */
 	/* --snapshot: the last seconds are kept in memory (of at most max_bytes), and written at
 	 * the end, and whenever one of the next asks for it; 0: no. */
 	unsigned snapshot_s;

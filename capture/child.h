@@ -15,8 +15,8 @@ struct child {
 	int pid_fd; /* becomes readable when it ends; -1 on kernels before 5.3 */
 };
 
-/* Forks; the child waits for child_go(). Its standard output goes to standard error if the recording
- * has the former. The caller must still be single-threaded. */
+/* Forks; the child waits for child_go(). Its standard output goes to standard error if the
+ * recording has the former. The caller must still be single-threaded. */
 int child_fork(struct child *c, char *const argv[], bool stdout_taken, struct err *err);
 /* Lets the child call exec, and waits until that has succeeded or failed. */
 int child_go(struct child *c, const char *name, struct err *err);

@@ -32,8 +32,8 @@ struct resolve {
 	const char *unbundle_dir; /* NULL: not wanted */
 	struct fetch_watch watch;
 	char cache_dir[PATH_MAX];
-	bool strict, quiet, verbose, no_sandbox, no_cache, header_only, explain, show_help, show_version, show_formats,
-		show_inputs;
+	bool strict, quiet, verbose, no_sandbox, no_cache, header_only, explain, show_help,
+		show_version, show_formats, show_inputs;
 	bool given[OPTIONS_MAX];  /* by row of the options */
 	VEC(const char *) inputs; /* at least one */
 	bool is_poor;		  /* few roots, no names, no chains: --strict fails */

@@ -118,8 +118,7 @@ struct members {
 static bool add_member(void *arg, const struct dwarf_any_die *d)
 {
 	struct members *m = arg;
-	struct dwarf_member member = {
-		.name = dwarf_value_string(m->u->cu, d->a[DWARF_AT_NAME].v)};
+	struct dwarf_member member = {.name = dwarf_value_string(m->u->cu, d->a[DWARF_AT_NAME].v)};
 	uint64_t off = 0;
 
 	if (d->tag == DW_TAG_inheritance || d->tag == DW_TAG_variant_part)

@@ -313,7 +313,8 @@ static int write_event(struct lines *l, uint32_t event, const bool *has, FILE *o
 static int write_lines(const struct profile *p, const struct output_options *opt,
 		       struct event_set *events, FILE *out, struct err *err)
 {
-	struct lines l = {.p = p, .opt = opt, .source = {.root = opt->source_root, .dir = opt->source_dir}};
+	struct lines l = {
+		.p = p, .opt = opt, .source = {.root = opt->source_root, .dir = opt->source_dir}};
 	int rc = add_symbols(&l) ? err_nomem(err) : 0;
 
 	for (size_t i = 0; !rc && i < events->n; i++) {

@@ -133,10 +133,10 @@ enum script_field {
 
 /* How script looks, beside its fields; as perf script's options of these names. */
 struct script_options {
-	bool no_chain;		/* --hide-call-graph */
-	bool relative, delta;	/* times since the first sample, or since the one before */
-	const char *stop_at;	/* --stop-bt: names with commas between them; NULL: none */
-	unsigned as_6_1;	/* not 0: the columns of perf 6.1 instead of 6.12 and later */
+	bool no_chain;	      /* --hide-call-graph */
+	bool relative, delta; /* times since the first sample, or since the one before */
+	const char *stop_at;  /* --stop-bt: names with commas between them; NULL: none */
+	unsigned as_6_1;      /* not 0: the columns of perf 6.1 instead of 6.12 and later */
 };
 
 struct script_fields {

@@ -104,7 +104,7 @@ struct hotspot {
 		char name[48];
 	} stubs[HOTSPOT_STUBS_MAX];
 	size_t n_stubs;
-	struct hash_table blobs; /* address of a blob -> what it was when it was written */
+	struct hash_table blobs;	/* address of a blob -> what it was when it was written */
 	VEC(struct hotspot_span) spans; /* the code of all blobs of the last snapshot, sorted */
 	struct hash_table methods; /* set of methods whose bytecode was written, or that are none */
 	struct arena names;	   /* of this snapshot */

@@ -112,8 +112,8 @@ static int read_recorded(struct jit_state *j, const struct bundle_entry *e, size
 
 static int open_map(struct symbol_source *s, struct jit_state *j, struct err *err)
 {
-	const struct bundle_entry *e = bundle_find_path(modules_bundle(s->env->modules),
-							BUNDLE_FILE, s->dso->path);
+	const struct bundle_entry *e =
+		bundle_find_path(modules_bundle(s->env->modules), BUNDLE_FILE, s->dso->path);
 	const char *symfs = modules_symfs(s->env->modules);
 	char path[PATH_MAX];
 	size_t size;

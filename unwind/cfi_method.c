@@ -104,8 +104,7 @@ static enum unwind_stop walk_begin(struct walk *w, struct cfi_worker *worker,
 	w->worker = worker;
 	w->s = s;
 	w->arch = arch;
-	w->is_described = worker->jitdumps.codes &&
-			 jit_codes_describe(worker->jitdumps.codes, s);
+	w->is_described = worker->jitdumps.codes && jit_codes_describe(worker->jitdumps.codes, s);
 	w->space_key = rule_cache_space(&worker->cache, cache_layout(w));
 	w->jit.is_known = false;
 	w->code_mask = arch_code_mask(arch, s->space);

@@ -15,7 +15,7 @@ struct registers_of_frames {
 /* Where a method stores its frames, leaf first. */
 struct frame_sink {
 	struct frame *frames;
-	struct frame_place *places; /* parallel to frames; NULL: not requested */
+	struct frame_place *places;	       /* parallel to frames; NULL: not requested */
 	struct registers_of_frames *registers; /* of the user frames; NULL: not requested */
 	size_t n, max;
 	const struct module *stop_module; /* set with NO_CFI, BAD_CFI, NO_BINARY */

@@ -152,7 +152,7 @@ struct stack_trace {
 	/* For values/: texts about the frames, allocated by its caller; NULL: none. */
 	const char *values, *labels;
 	uint32_t values_len, labels_len;
-	bool is_left_out; /* by a condition on values: not a sample of the profile */
+	bool is_left_out;      /* by a condition on values: not a sample of the profile */
 	enum unwind_stop stop; /* of the user part */
 	/* A stack address. For END: where the root's frame ends; for TRUNCATED_STACK: where the
 	 * copy begins. 0 for other stops, and when not known. */
@@ -208,8 +208,9 @@ PREFETCHING void unwind_expect(const struct perf_sample *s)
 void unwind_samples(struct unwinder *u, const struct perf_sample *const *samples, size_t n,
 		    struct stack_trace *traces);
 
-/* The n bytes at an address as they were at the sample: of its stack copy, or of a mapped file whose
- * memory cannot have been written to. They live as long as the sample's batch. NULL: not known. */
+/* The n bytes at an address as they were at the sample: of its stack copy, or of a mapped file
+ * whose memory cannot have been written to. They live as long as the sample's batch. NULL: not
+ * known. */
 const uint8_t *unwind_memory(const struct unwinder *u, const struct perf_sample *s, uint64_t addr,
 			     unsigned n);
 

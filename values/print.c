@@ -22,8 +22,8 @@ bool value_integer(const struct dwarf_type *t, const struct value_bytes *b, uint
 	return true;
 }
 
-/* Recorders wipe the arguments and the environment of a program from copies of stacks: an empty text
- * amid zeros may have been one. */
+/* Recorders wipe the arguments and the environment of a program from copies of stacks: an empty
+ * text amid zeros may have been one. */
 static bool may_be_wiped(struct values *v, uint64_t addr)
 {
 	uint64_t around[2];
