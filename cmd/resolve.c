@@ -99,9 +99,10 @@ static void report_other_events(const struct resolve *r, const struct profile *p
 	uint32_t shown;
 	size_t i;
 
-	if (r->output.event || r->format->names_events || r->browses)
+	if (r->format->names_events || r->browses ||
+	    (r->output.event && !r->format->one_event && !r->annotate))
 		return;
-	if (!event_set_make(&events, p, NULL, NULL) && events.n > 1) {
+	if (!event_set_make(&events, p, r->output.event, NULL) && events.n > 1) {
 		shown = event_set_main(&events, p);
 		fprintf(stderr, "resolve: %s: only the event %s is shown, which %s;",
 			input_name(r->inputs.v[0]),
@@ -114,8 +115,8 @@ static void report_other_events(const struct resolve *r, const struct profile *p
 					p->events.v[events.ids[i]].samples);
 		if (i < events.n)
 			fprintf(stderr, " and %zu more", events.n - i);
-		fprintf(stderr, " %s: --event NAME or --event all\n",
-			events.n > 2 ? "are not" : "is not");
+		fprintf(stderr, " %s: --event NAME%s\n", events.n > 2 ? "are not" : "is not",
+			r->format->one_event || r->annotate ? "" : " or --event all");
 	}
 	event_set_done(&events);
 }

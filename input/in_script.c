@@ -27,7 +27,7 @@ struct reader {
 	/* The only frame was on the first line; frames below it show that it was the address of
 	 * data. */
 	bool is_single;
-	uint64_t n_nameless, n_unweighted;
+	uint64_t n_nameless, n_unweighted, n_eventless;
 	bool has_chain; /* frames are below the first line, if there are any */
 	/* With its NUL. */
 	struct text rest;    /* of the first line, if frames may follow */
@@ -257,6 +257,7 @@ static int begin_sample(struct reader *r, const char *line, struct script_head *
 	describe_event(&r->p->events.v[r->sample.event], h);
 	r->n_nameless += !comm;
 	r->n_unweighted += !h->has_period && !is_tracepoint(h->event);
+	r->n_eventless += !h->event.n;
 	return take_rest(r, line, h->rest, err);
 }
 
@@ -335,6 +336,10 @@ static void say_missing(const struct reader *r, struct input_result *ret)
 	input_note(ret,
 		   "samples have no period, and count 1 each (perf script -F +period prints it)",
 		   r->n_unweighted, false);
+	input_note(ret,
+		   "samples have no event; those of several events are one sum (perf script "
+		   "-F +event tells them apart)",
+		   r->n_eventless, false);
 }
 
 static bool detect(const char *head, size_t n)

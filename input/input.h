@@ -44,6 +44,8 @@ struct input_result {
 	uint64_t first_damaged; /* line number of a text, or offset of a message; both from 1 */
 	bool too_much;		/* it unpacks to a thousand times its size: the rest was not read */
 	bool cut;		/* the file ends early, or its compression is damaged */
+	/* Locations without names have offsets in the files of their mappings. */
+	bool has_offsets;
 	struct input_note notes[INPUT_NOTES_MAX];
 	size_t n_notes;
 };
@@ -54,7 +56,7 @@ struct input_source; /* private to input/ */
 struct input_format {
 	const char *name;
 	const char *help; /* one line */
-	bool is_json; /* one JSON text */
+	bool is_json;	  /* one JSON text */
 	/* Does a file of this format begin like this? The head is decompressed and ends with a NUL.
 	 */
 	bool (*detect)(const char *head, size_t n);

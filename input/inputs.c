@@ -10,6 +10,8 @@
 	X(cpuprofile) \
 	X(speedscope) \
 	X(jsonl)      \
+	X(callgrind)  \
+	X(heap)       \
 	X(bpftrace)   \
 	X(script)     \
 	X(bcc)        \

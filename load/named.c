@@ -14,9 +14,15 @@ static int check_filter(const struct loaded *l, const struct sample_filter *f, s
 		      : 0;
 }
 
+/* A filter, and what samples have that it may ask for. */
+struct named_filter {
+	const struct sample_filter *filter;
+	bool *has_pids, *has_tids;
+};
+
 static bool accepts(const void *arg, const struct input_sample *s)
 {
-	const struct sample_filter *f = arg;
+	const struct named_filter *f = arg;
 	const struct perf_event event = {.name = (char *)(uintptr_t)s->event};
 	const struct perf_sample sample = {
 		.comm = s->comm,
@@ -27,7 +33,27 @@ static bool accepts(const void *arg, const struct input_sample *s)
 		.time_ns = s->time_ns,
 	};
 
-	return sample_filter_match(f, &sample);
+	*f->has_pids |= s->pid != PROFILE_NO_PID;
+	*f->has_tids |= s->tid != PROFILE_NO_PID;
+	return sample_filter_match(f->filter, &sample);
+}
+
+/* Why none of n samples passes. */
+static int none_passes(const struct loaded *l, const struct named_filter *f, uint64_t n,
+		       struct err *err)
+{
+	const bool no_pids = l->filter.pids.n && !*f->has_pids;
+
+	if (no_pids || (l->filter.tids.n && !*f->has_tids))
+		return err_set(err, ERR_NOT_FOUND, input_name(l->path),
+			       "%s: the samples of this %s have no ids of %s%s",
+			       no_pids ? "--pid" : "--tid", l->format->name,
+			       no_pids ? "processes" : "threads",
+			       !strcmp(l->format->name, "script")
+				       ? " (perf script writes them with -F +pid,+tid)"
+				       : "");
+	return err_set(err, ERR_NOT_FOUND, input_name(l->path),
+		       "none of the %" PRIu64 " samples passes the filters", n);
 }
 
 static void note_damage(struct loaded *l, const struct input_result *got)
@@ -54,7 +80,9 @@ static void note_damage(struct loaded *l, const struct input_result *got)
 
 int load_named(struct loaded *l, const struct load_options *opt, struct err *err)
 {
-	const struct input_options in = {accepts, &l->filter};
+	bool has_pids = false, has_tids = false;
+	const struct named_filter filter = {&l->filter, &has_pids, &has_tids};
+	const struct input_options in = {accepts, &filter};
 	struct input_result got;
 	int rc = 0;
 
@@ -77,13 +105,16 @@ int load_named(struct loaded *l, const struct load_options *opt, struct err *err
 		return rc;
 	l->filtered = got.filtered;
 	note_damage(l, &got);
+	if (got.has_offsets)
+		rc = name_addresses(l, opt, err);
+	if (rc)
+		return rc;
 	facts_of_comments(&l->facts, l->profile, &l->lost);
 	facts_of_times(&l->facts, NULL, l->profile);
 	if (l->profile->samples.n)
 		return 0;
 	if (got.filtered)
-		return err_set(err, ERR_NOT_FOUND, input_name(l->path),
-			       "none of the %" PRIu64 " samples passes the filters", got.samples);
+		return none_passes(l, &filter, got.samples, err);
 	return err_set(err, ERR_NOT_FOUND, input_name(l->path),
 		       "no samples (%" PRIu64 " were read)", got.samples);
 }

@@ -18,8 +18,7 @@ unsigned pipeline_threads(const struct load_options *opt)
 	return opt->n_threads ? opt->n_threads : threads_available();
 }
 
-/* Time of the file's last modification; 0: there is no file. */
-static int64_t written_s(const char *path)
+int64_t pipeline_written_s(const char *path)
 {
 	struct stat st;
 
@@ -132,7 +131,7 @@ int pipeline_load(struct loaded *p, const struct load_options *opt, struct err *
 	if (!p->profile)
 		return err_nomem(err);
 	mo.os_release = perf_file_info(p->file)->os_release;
-	mo.recorded_s = written_s(p->path);
+	mo.recorded_s = pipeline_written_s(p->path);
 	rc = open_bundle(p, err);
 	mo.bundle = p->bundle;
 	if (!rc)

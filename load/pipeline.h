@@ -10,6 +10,8 @@
 int pipeline_open(struct loaded *p, const struct load_options *opt, struct err *err);
 int pipeline_load(struct loaded *p, const struct load_options *opt, struct err *err);
 int pipeline_symbolize(struct loaded *p, const struct load_options *opt, struct err *err);
+/* Seconds since 1970 of the file's last modification; 0: there is no file. */
+int64_t pipeline_written_s(const char *path);
 /* Closes all but the profile. */
 void pipeline_close(struct loaded *p);
 
@@ -62,6 +64,9 @@ int chains_take(struct cut_chains *c, const struct perf_sample *const *samples,
 
 /* named.c: reads a profile of another tool. */
 int load_named(struct loaded *l, const struct load_options *opt, struct err *err);
+/* name_addresses.c: names for locations without one, by the files that their mappings name. What
+ * has none is noted. Returns 0 or -ERR_NOMEM. */
+int name_addresses(struct loaded *l, const struct load_options *opt, struct err *err);
 
 /* load.c: adds a line; when out of memory it is missing. */
 __attribute__((format(printf, 2, 3))) void loaded_note(struct loaded *l, const char *format, ...);

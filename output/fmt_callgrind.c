@@ -22,8 +22,11 @@ struct spot {
 /* What is written as one line: the cost of a spot, or of its calls of a function. */
 struct cost {
 	uint32_t spot, callee; /* a function; NO_CALLEE */
-	uint64_t calls;
-	uint64_t weight;
+};
+
+/* Of one cost and one event. */
+struct amount {
+	uint64_t calls, weight;
 };
 
 struct callgrind {
@@ -36,6 +39,9 @@ struct callgrind {
 	struct tree tree;
 	struct tree_sums sums;
 	VEC(struct cost) costs;
+	VEC(struct amount) amounts; /* n_events for each cost */
+	size_t n_events, event;	    /* the event that is added up */
+	uint64_t *totals;	    /* by event */
 	uint32_t *order;
 	bool *is_named; /* by function: its name was written */
 	struct text text;
@@ -77,12 +83,20 @@ static int add_symbols(struct callgrind *c)
 static int add_cost(struct callgrind *c, uint32_t spot, uint32_t callee, uint64_t weight)
 {
 	const uint32_t id = pair_intern(&c->cost_of, spot, callee);
+	struct amount *a;
 
-	if (id == HASH_NONE ||
-	    (id == c->costs.n && vec_push(&c->costs, ((struct cost){spot, callee, 0, 0}))))
+	if (id == HASH_NONE)
 		return -1;
-	c->costs.v[id].weight = add_saturated(c->costs.v[id].weight, weight);
-	c->costs.v[id].calls++;
+	if (id == c->costs.n) {
+		if (vec_push(&c->costs, ((struct cost){spot, callee})))
+			return -1;
+		for (size_t i = 0; i < c->n_events; i++)
+			if (vec_push(&c->amounts, ((struct amount){0, 0})))
+				return -1;
+	}
+	a = &c->amounts.v[id * c->n_events + c->event];
+	a->weight = add_saturated(a->weight, weight);
+	a->calls++;
 	return 0;
 }
 
@@ -185,12 +199,24 @@ static void add_function(struct callgrind *c, const char *prefix, uint32_t funct
 	text_char(t, '\n');
 }
 
-static void add_line(struct callgrind *c, uint32_t line, uint64_t weight)
+static void add_line(struct callgrind *c, uint32_t line, const struct amount *amounts)
 {
 	text_dec(&c->text, line, 0);
-	text_char(&c->text, ' ');
-	text_dec(&c->text, weight, 0);
+	for (size_t i = 0; i < c->n_events; i++) {
+		text_char(&c->text, ' ');
+		text_dec(&c->text, amounts[i].weight, 0);
+	}
 	text_char(&c->text, '\n');
+}
+
+/* The event with most stacks says how many there are. */
+static uint64_t calls_of(const struct callgrind *c, const struct amount *amounts)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < c->n_events; i++)
+		most = amounts[i].calls > most ? amounts[i].calls : most;
+	return most;
 }
 
 static void add_costs(struct callgrind *c, FILE *out)
@@ -200,6 +226,7 @@ static void add_costs(struct callgrind *c, FILE *out)
 	for (size_t i = 0; i < c->costs.n; i++) {
 		const struct cost *cost = &c->costs.v[c->order[i]];
 		const struct spot *at = &c->spots.v[cost->spot];
+		const struct amount *amounts = &c->amounts.v[c->order[i] * c->n_events];
 
 		if (at->function != last) {
 			text_char(&c->text, '\n');
@@ -211,12 +238,12 @@ static void add_costs(struct callgrind *c, FILE *out)
 
 			add_function(c, "c", cost->callee);
 			text_str(&c->text, "calls=");
-			text_dec(&c->text, cost->calls, 0);
+			text_dec(&c->text, calls_of(c, amounts), 0);
 			text_char(&c->text, ' ');
 			text_dec(&c->text, f ? f->start_line : 0, 0);
 			text_char(&c->text, '\n');
 		}
-		add_line(c, at->line, cost->weight);
+		add_line(c, at->line, amounts);
 		if (c->text.n > FLUSH_BYTES)
 			text_flush(&c->text, out);
 	}
@@ -233,39 +260,56 @@ static void add_event(struct callgrind *c, uint32_t event)
 											     : '_');
 }
 
-static void add_head(struct callgrind *c, uint32_t event)
+static void add_head(struct callgrind *c, const struct event_set *events)
 {
 	struct text *t = &c->text;
 
 	text_str(t, "# callgrind format\nversion: 1\ncreator: ");
 	text_str(t, c->opt->generator ? c->opt->generator : "unspool");
-	text_str(t, "\npositions: line\nevents: ");
-	add_event(c, event);
-	text_str(t, "\nsummary: ");
-	text_dec(t, c->sums.node[0], 0);
+	text_str(t, "\npositions: line\nevents:");
+	for (size_t i = 0; i < events->n; i++) {
+		text_char(t, ' ');
+		add_event(c, events->ids[i]);
+	}
+	text_str(t, "\nsummary:");
+	for (size_t i = 0; i < events->n; i++) {
+		text_char(t, ' ');
+		text_dec(t, c->totals[i], 0);
+	}
 	text_char(t, '\n');
 }
 
-static int write_event(struct callgrind *c, uint32_t event, const bool *has, FILE *out,
-		       struct err *err)
+/* Adds up one event. */
+static int take_event(struct callgrind *c, const bool *has, struct err *err)
 {
+	const enum tree_weigh by = c->opt->count_samples ? TREE_BY_COUNT : TREE_BY_WEIGHT;
+	struct tree_sums none = {0};
 	int rc = tree_fill(&c->tree, c->p, has, &c->symbols, err);
 
 	if (!rc)
-		rc = tree_sums(&c->sums, &c->tree, c->spots.n,
-			       c->opt->count_samples ? TREE_BY_COUNT : TREE_BY_WEIGHT, err);
+		rc = tree_sums(&c->sums, &c->tree, c->spots.n, by, err);
 	if (!rc && collect(c))
 		rc = err_nomem(err);
+	if (!rc)
+		c->totals[c->event] = c->sums.node[0];
+	tree_sums_done(&c->sums);
+	c->sums = none;
+	tree_done(&c->tree);
+	c->tree = (struct tree){0};
+	return rc;
+}
+
+static int write_events(struct callgrind *c, const struct event_set *events, FILE *out,
+			struct err *err)
+{
 	c->order = malloc((c->costs.n + 1) * sizeof *c->order);
 	c->is_named = calloc(c->f.v.n + 1, sizeof *c->is_named);
-	if (!rc && (!c->order || !c->is_named))
-		rc = err_nomem(err);
-	if (rc)
-		return rc;
+	if (!c->order || !c->is_named)
+		return err_nomem(err);
 	for (size_t i = 0; i < c->costs.n; i++)
 		c->order[i] = (uint32_t)i;
 	qsort_r(c->order, c->costs.n, sizeof *c->order, compare_costs, c);
-	add_head(c, event);
+	add_head(c, events);
 	add_costs(c, out);
 	text_flush(&c->text, out);
 	return c->text.failed ? err_nomem(err) : 0;
@@ -274,26 +318,29 @@ static int write_event(struct callgrind *c, uint32_t event, const bool *has, FIL
 static int write_callgrind(const struct profile *p, const struct output_options *opt,
 			   struct event_set *events, FILE *out, struct err *err)
 {
-	struct callgrind c = {.p = p, .opt = opt};
+	struct callgrind c = {.p = p, .opt = opt, .n_events = events->n};
 	struct stack_style style = opt->style;
-	const uint32_t event = event_set_main(events, p);
 	int rc;
 
 	style.keep_apart = true;
-	event_set_pick(events, event);
 	rc = function_symbols(&c.f, p, &style, err);
-	if (!rc && add_symbols(&c))
+	c.totals = calloc(events->n + 1, sizeof *c.totals);
+	if (!rc && (!c.totals || add_symbols(&c)))
 		rc = err_nomem(err);
+	for (c.event = 0; !rc && c.event < events->n; c.event++) {
+		event_set_pick(events, events->ids[c.event]);
+		rc = take_event(&c, events->has, err);
+	}
 	if (!rc)
-		rc = write_event(&c, event, events->has, out, err);
+		rc = write_events(&c, events, out, err);
 	function_symbols_done(&c.f);
 	vec_done(&c.spots);
 	vec_done(&c.costs);
+	vec_done(&c.amounts);
 	hash_done(&c.spot_of);
 	hash_done(&c.cost_of);
 	tree_symbols_done(&c.symbols);
-	tree_done(&c.tree);
-	tree_sums_done(&c.sums);
+	free(c.totals);
 	free(c.order);
 	free(c.is_named);
 	text_done(&c.text);

@@ -514,5 +514,6 @@ const struct output_format format_md = {
 	.help = "one page of Markdown: what to know of it in 8 kB",
 	.suffixes = ".md",
 	.honours = OUTPUT_SIDES,
+	.one_event = true,
 	.write = write_md,
 };

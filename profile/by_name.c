@@ -42,6 +42,9 @@ int profile_add_mapping(struct profile *p, const struct profile_mapping *m, uint
 		.name = m->name ? m->name : m->path,
 		.kind = m->kind,
 		.build_id = m->build_id,
+		.maj = m->maj,
+		.min = m->min,
+		.ino = m->ino,
 		.map = {.start = m->map.start, .end = m->map.end, .pgoff = m->map.pgoff},
 	};
 	uint64_t h = hash_mix(hash_mix(x->secret ^ m->path, m->map.start), m->map.end);

@@ -44,6 +44,9 @@ struct profile_mapping {
 	uint32_t short_name; /* string id of the result of profile_mapping_short_name() */
 	enum dso_kind kind;
 	struct build_id build_id;
+	/* The file that was mapped, of a text that tells it; 0: unknown. Not what identifies it. */
+	uint32_t maj, min;
+	uint64_t ino;
 	bool symbolized; /* some location in it got a name */
 };
 
@@ -194,8 +197,8 @@ uint32_t profile_string(struct profile *p, const char *s, size_t n);
 /* unit: string id of "nanoseconds", "bytes" ..; 0: unknown. */
 int profile_add_event(struct profile *p, uint32_t name, uint32_t unit, uint32_t *ret,
 		      struct err *err);
-/* Of `m` only path, name (0: that of the path), kind, build_id, and the map's start, end and pgoff
- * are used. Without a path the result is id 0. */
+/* Of `m` only path, name (0: that of the path), kind, build_id, maj, min, ino, and the map's start,
+ * end and pgoff are used. Without a path the result is id 0. */
 int profile_add_mapping(struct profile *p, const struct profile_mapping *m, uint32_t *ret,
 			struct err *err);
 /* One of the two names is enough; the other is then 0. If a name is STRTAB_FAILED, returns

@@ -29,6 +29,10 @@ inputs() {
 	printf '\0{"$schema":"https://www.speedscope.app/file-format-schema.json","profiles":[{"type":"sampled","name":"t","unit":"seconds","samples":[[0,1],[]],"weights":[1,2]},{"type":"evented","unit":"bytes","events":[{"type":"O","frame":0,"at":0},{"type":"C","frame":0,"at":5}]}],"shared":{"frames":[{"name":"f","file":"x","line":3},{"name":"g"}]}}' >speedscope
 	printf '\0{"v":1,"t_ns":5,"pid":1,"tid":1,"comm":"c","cpu":0,"event":"e","period":7,"stop":"NO_CFI","stack":[{"ip":"0x10","sym":"f","inlined":true},{"ip":"0x10","sym":"g","off":3,"dso":"/x","build_id":"12ab","file":"y.c","line":7,"how":"stitched"}]}\n' >jsonl
 	printf '\0{"v":2,"generator":"u"}\n{"event":1,"name":"e","unit":"nanoseconds"}\n{"task":1,"pid":1,"tid":1,"comm":"c"}\n{"module":1,"dso":"/x"}\n{"function":1,"sym":"f","module":1,"file":"y"}\n{"frame":1,"function":1,"ip":"0x10","off":3,"line":7}\n{"stack":1,"frames":[1]}\n{"t_ns":1,"task":1,"event":1,"period":5,"stack":1}\n' >jsonl2
+	printf '\0# callgrind format\nversion: 1\ncreator: x\ncmd: /bin/p a\npositions: instr line\nevents: Ir Dr\nob=(1) /bin/p\nfl=(1) a.c\nfn=(1) f\n0x10 7 5 2\n+2 * 3\ncfn=(2) g\ncalls=1 0x20 9\n0x12 +1 100 7\nfn=(2)\n0x20 9 100 7\ntotals: 108 9\n' >callgrind
+	printf '\0heap profile: 1: 64 [2: 96] @ heap_v2/1024\n 1: 64 [2: 96] @ 0x401156 0x401160\nMAPPED_LIBRARIES:\n00401000-00402000 r-xp 00001000 08:01 42 /bin/p\n' >heap
+	printf '\0heap_v2/1024\n  t*: 1: 64 [0: 0]\n@ 0x401156 0x401160\n  t*: 1: 64 [0: 0]\n  t3: 1: 64 [0: 0]\n\nMAPPED_LIBRARIES:\n00401000-00402000 r-xp 00001000 08:01 42 /bin/p\n' >heap-jemalloc
+	printf '\0--- symbol\nbinary=/bin/p\n0x401156 a--b\n---\n--- heap\nheap profile: 1: 64 [2: 96] @ heapprofile\n 1: 64 [2: 96] @ 0x401156 0x401160\n' >heap-raw
 }
 
 $1

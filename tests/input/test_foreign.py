@@ -29,7 +29,6 @@ FOREIGN = {
     "Go goroutine?debug=1": ("goroutine profile: total 3\n1 @ 0x43b 0x44c\n#\t0x43a\tmain.f+0x1a\t/m.go:3\n", "Go's goroutine", 1),
     "Go goroutine?debug=2": ("goroutine 1 [running]:\nmain.f(0x1)\n\t/m.go:5 +0x1d\n", "Go's stacks", 1),
     "Go mutex?debug=1": ("--- mutex:\ncycles/second=1000\nsampling period=5\n12 3 @ 0x1 0x2\n", "mutexes", 1),
-    "callgrind": ("version: 1\ncreator: callgrind-3.19.0\npid: 12\ncmd:  ./x\nevents: Ir\nfl=(1) x.c\nfn=(1) main\n16 400\n", "callgrind", 2),
     "massif": ("desc: --massif-out-file=ms\ncmd: /bin/true\ntime_unit: i\n#-----------\nsnapshot=0\n", "massif", 1),
     "strace": ("brk(NULL)                               = 0x5555\nread(3, \"\\177ELF\", 832) = 832\nclose(3) = 0\n", "strace", 2),
     "strace -f": ("[pid 12] read(3, \"x\", 8) = 8\n[pid 13] close(3) = 0\n[pid 13] exit_group(0)\n", "strace", 2),
@@ -93,7 +92,7 @@ tap.check(code == 1 and folded(out) == {"m;a": 5} and "1 weights are too small" 
 
 # ---- real producers -----------------------------------------------------------------------------------------------------
 if shutil.which("valgrind"):
-    for tool, word in (("callgrind", "callgrind"), ("massif", "massif"), ("cachegrind", "cachegrind")):
+    for tool, word in (("massif", "massif"),):
         subprocess.run(["valgrind", f"--tool={tool}", f"--{tool}-out-file=v.{tool}", "/bin/true"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         if os.path.exists(f"v.{tool}"):
             with open(f"v.{tool}", "rb") as f:

@@ -47,4 +47,17 @@ have_all, total = annotate("r.callgrind", "--inclusive=yes")
 tap.check(total == 22 and have_all == {"main": 22, "b": 17, "a": 15, "c": 7}, "callgrind_annotate --inclusive=yes: a recursion counts once", have_all)
 lines = re.findall(r"^(\d+) (\d+)$", open("x.callgrind").read(), re.M)
 tap.check(len(lines) > 10 and any(int(n) > 20 for n, _ in lines), "lines of the source", lines[:5])
+
+# ---- several events, and back ------------------------------------------------------------------------------------------
+with open("two.folded", "w") as f:
+    f.write("p;main;a 10 1\np;main;b;a 0 4\np;main 5 0\n")
+run([RESOLVE, "-q", "--event", "all", "-f", "callgrind", "-o", "two.callgrind", "two.folded"])
+text = open("two.callgrind").read()
+tap.check("\nevents: base new\nsummary: 15 5\n" in text, "--event all: both events", text)
+totals = run(["callgrind_annotate", "--threshold=100", "two.callgrind"]).stdout
+tap.check(re.search(r"^15 \S+ +5 \S+ +PROGRAM TOTALS", totals, re.M), "callgrind_annotate reads both", totals)
+back = run([RESOLVE, "-q", "--event", "all", "two.callgrind"]).stdout
+tap.check({(s[0], s[-1]): w for s, w in folded(back).items()} == {("base", "a"): 10, ("new", "a"): 5, ("base", "main"): 5}, "resolve reads both", back)
+p = run([RESOLVE, "--event", "all", "-f", "md", "two.folded"])
+tap.check("only the event base is shown" in p.stderr and "new" in p.stderr, "md, which shows one event, says so", p.stderr)
 tap.end()
