@@ -71,5 +71,6 @@ if have("curl"):
     tap.check(body == open("all.pb.gz", "rb").read() and gzip.decompress(body), "what Pyroscope gets is pprof")
     kind, body = posted.get("/v1development/profiles", (None, b""))
     tap.check(kind == "application/x-protobuf" and body == open("all.otlp", "rb").read() and body[0] == 0x0a, "what a collector gets is OTLP", kind)
+tap.check(open("shard.sh").read().startswith("#!/"), "shard.sh begins with its interpreter, as sbatch wants it")
 server.shutdown()
 tap.end()
