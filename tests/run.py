@@ -5,7 +5,8 @@ Unit tests are cmocka programs (BUILD/tests/STAGE/test_X); scripts are tests/**/
 speak TAP: `ok - name`, `not ok - name`, `ok - name # SKIP why`. A program that dies or exits nonzero
 without a `not ok` counts as one failure. Arguments after the options are substrings that select.
 Scripts get BUILD, BIN (absolute) and TOP (the checkout) in the environment and a scratch folder as
-their working directory. Lines `# figures: ..` are printed of tests that pass, too. As many run at once as there are processors; those that took longest the
+their working directory. The last figure of a line is how long a test took, the one before it the CPU time of all that it has waited for.
+Lines `# figures: ..` are printed of tests that pass, too. As many run at once as there are processors; those that took longest the
 last time begin first.
 
 Most tests record live programs, and what a loaded machine does to those cannot all be foreseen. A test
@@ -19,6 +20,7 @@ import ctypes
 import json
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -59,22 +61,35 @@ def end_group(p):
         pass
 
 
+def wait(p, limit):
+    """Whether a test has ended before the limit."""
+    fd = os.pidfd_open(p.pid)
+    try:
+        return bool(select.select([fd], [], [], limit)[0])
+    finally:
+        os.close(fd)
+
+
+def reap(p):
+    """Seconds of CPU time of a test that has ended and of all that it has waited for."""
+    _, status, used = os.wait4(p.pid, 0)
+    p.returncode = os.waitstatus_to_exitcode(status)
+    return used.ru_utime + used.ru_stime
+
+
 def output_of(cmd, env, limit, scratch):
-    """(text, status) of a test, which is ended after the limit."""
+    """(text, status, seconds of CPU time) of a test, which is ended after the limit."""
     with tempfile.TemporaryFile() as text:
         with starting:
             p = subprocess.Popen(cmd, cwd=scratch, env=dict(env, XDG_CACHE_HOME=os.path.join(scratch, ".cache")), stdin=subprocess.DEVNULL,
                                  stdout=text, stderr=subprocess.STDOUT, start_new_session=True)
             running.add(p)
-        try:
-            rc, end = p.wait(limit), ""
-        except subprocess.TimeoutExpired:
-            rc, end = -1, f"\ntimed out after {limit} s\n"
+        end = "" if wait(p, limit) else f"\ntimed out after {limit} s\n"
         end_group(p)
-        p.wait()
+        used = reap(p)
         running.discard(p)
         text.seek(0)
-        return text.read().decode(errors="replace") + end, rc
+        return text.read().decode(errors="replace") + end, -1 if end else p.returncode, used
 
 
 def reasons(lines):
@@ -111,11 +126,11 @@ def run(name, cmd, env, limit):
     """Runs one and says how it went."""
     scratch = tempfile.mkdtemp(prefix="unspool-test-")
     start = time.time()
-    out, rc = output_of(cmd, env, limit, scratch)
+    out, rc, used = output_of(cmd, env, limit, scratch)
     shutil.rmtree(scratch, ignore_errors=True)
     passed, bad, skips = judge(name, out, rc)
     seconds = time.time() - start
-    text = [f"{'FAILED' if bad else 'ok':6} {name:44} {passed:4} passed {len(bad):3} failed  {seconds:6.1f} s"]
+    text = [f"{'FAILED' if bad else 'ok':6} {name:44} {passed:4} passed {len(bad):3} failed  {used:6.1f} s of CPU {seconds:6.1f} s"]
     text += [f"       {line[2:]}" for line in out.splitlines() if line.startswith("# figures: ")]
     text += [f"       skipped: {s}" for s in skips]
     if bad:
