@@ -5,6 +5,7 @@
 #   make check      installs what is missing, builds, runs all tests
 #   make check-bare [bookworm trixie sid]  demo and check on machines with nothing installed
 #   make deps-build installs what is missing to build
+#   make check-long the same with whole matrices and more rounds (an hour and more)
 #   make check-san  the same tests under AddressSanitizer and UBSan
 #   make check-no-events  the same where perf_event_open is forbidden, as in a container
 #   make check-damage   every cut of every recording of the corpus, 10,000 damaged copies (minutes; SAN=address,undefined: half an hour)
@@ -162,6 +163,12 @@ check: deps
 	@$(MAKE) $(PARALLEL) --no-print-directory tests-built
 	@$(MAKE) --no-print-directory check-quick
 
+# The same tests with whole matrices of compilers and formats, and with more rounds (tests/tap.py).
+check-long: deps
+	@$(MAKE) $(PARALLEL) --no-print-directory tests-built
+	@LONG=1 $(MAKE) --no-print-directory T="--limit 14400 $(T)" check-quick
+.PHONY: check-long
+
 # On machines with nothing installed: chroots of the releases that are named, as in `make check-bare trixie sid`.
 KNOWN_RELEASES := bookworm trixie sid
 RELEASES ?= $(or $(filter $(KNOWN_RELEASES),$(MAKECMDGOALS)),bookworm)
@@ -191,11 +198,11 @@ check-san: deps
 
 # Damaged copies of the corpus in tests/reader leave out some cuts of large files; here they are.
 check-damage: tests-built
-	@DAMAGE_WHOLE=1 python3 tests/run.py --once --limit 14400 --build $(BUILD) --bin $(BIN) tests/reader/test_damage tests/reader/test_sums
+	@LONG=1 python3 tests/run.py --once --limit 14400 --build $(BUILD) --bin $(BIN) tests/reader/test_damage tests/reader/test_sums
 
 # Stacks beside what programs record of themselves: 100,000 samples and more, half an hour.
 truth: tests-built
-	@TRUTH_LONG=1 python3 tests/run.py --once --limit 7200 --build $(BUILD) --bin $(BIN) tests/unwind/test_truth
+	@LONG=1 python3 tests/run.py --once --limit 7200 --build $(BUILD) --bin $(BIN) tests/unwind/test_truth
 .PHONY: truth
 
 # How often regress is wrong, on this machine: recorded jobs (some hours; can be stopped and taken up again; E="--aa 1000" is the long

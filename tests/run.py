@@ -253,7 +253,8 @@ def main():
                UBSAN_OPTIONS="print_stacktrace=1:" + os.environ.get("UBSAN_OPTIONS", ""))
     env.pop("DEBUGINFOD_URLS", None)
     # Nor is the network used because the developer's own settings say so.
-    env.update(UNSPOOL_DEBUGINFOD="off", XDG_CONFIG_HOME="/nonexistent", GOPATH=os.path.join(build, "gopath"))
+    env.update(UNSPOOL_DEBUGINFOD="off", XDG_CONFIG_HOME="/nonexistent", GOPATH=os.path.join(build, "gopath"),
+               GOCACHE=os.path.join(build, "gocache"))  # Go's libraries are compiled once
     times_path = os.path.join(build, "test-times.json")
     times = last_times(times_path)
     tests = [(n, c) for n, c in find(top, build) if not a.select or any(s in n for s in a.select)]

@@ -7,6 +7,8 @@ import struct
 import sys
 
 WHY_LINES_MAX = 60
+# make check-long: whole matrices, more rounds. Else each kind of thing is there once, and not with all others.
+LONG = bool(os.environ.get("LONG"))
 
 
 def paranoid():

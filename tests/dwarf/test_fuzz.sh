@@ -1,9 +1,9 @@
 #!/bin/bash
 # Damaged debug sections of real files: no crash, no sanitizer report, no hang (tool_fuzz.c). The
-# same seeds every time; more with SEEDS=100000.
+# same seeds every time; more with LONG=1 or SEEDS=100000.
 tool=$BUILD/tests/dwarf/tool_fuzz
 src=$TOP/tests/dwarf/sources
-seeds=${SEEDS:-150}
+seeds=${SEEDS:-$([ "$LONG" ] && echo 500 || echo 100)}
 status=0
 
 fuzz() { # NAME FILE [PACKAGE]

@@ -6,7 +6,7 @@ import os
 import resource
 import subprocess
 
-from tap import Tap
+from tap import LONG, Tap
 
 BIN = os.environ["BIN"]
 MIB = 1 << 20
@@ -84,16 +84,17 @@ BOMBS = {
     "the same stack of 200 commands": profile(["g" * 100], ONE, [(b"\1" * 30000, [7], f"c{i}") for i in range(200)]),
     "a sample at each of 3,000 levels": profile(["g" * 1000], ONE, [(b"\1" * n, [7], "c") for n in range(1, 3000)]),
 }
-for what, data in BOMBS.items():
+for i, (what, data) in enumerate(BOMBS.items()):
     path = write("bomb.pb.gz", data)
     bad = []
-    for name in FORMATS:
+    formats = FORMATS if LONG else ["folded", FORMATS[1 + i % 5], FORMATS[1 + (i + 2) % 5]]
+    for name in formats:
         code, out, err = resolve("-f", name, path)
         if code != 1 or "left out" not in err or len(out) > 200 * MIB:
             bad.append(f"{name}: status {code}, {len(out)} bytes, {err}")
         if name == "folded":
             folded = out
-    tap.check(not bad, f"{what}, {len(data)} bytes: limited in {len(FORMATS)} formats, status 1, a line says so", "\n".join(bad))
+    tap.check(not bad, f"{what}, {len(data)} bytes: limited in {len(formats)} formats, status 1, a line says so", "\n".join(bad))
     total = 7 * data.count(b"\x12\x01\x07")
     tap.check(weight(folded) == total and b"[frames left out]" in folded, f"{what}: the weight stays ({total})", f"{weight(folded)}")
 

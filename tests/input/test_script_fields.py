@@ -2,7 +2,7 @@
 """The same recording, as a recording and as perf script's text with 30 selections of fields, is the same profile: sums by event, command and
 stack. What a selection leaves out (commands, periods, names) is left out of both sides, and resolve says so. Recordings of ten kinds:
 commands of all shapes with and without call chains, threads, tracepoints, page faults with addresses, uprobes. With NEW_PERF set to a newer perf
-(its path, or a script that runs it), its text is read as well; FULL=1 tries all selections with all recordings (each takes a tenth)."""
+(its path, or a script that runs it), its text is read as well; LONG=1 tries all selections with all recordings (each takes a tenth)."""
 import collections
 import json
 import os
@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 from recorder import perf_record
-from tap import NO_EVENTS, Tap
+from tap import LONG, NO_EVENTS, Tap
 
 BIN = os.environ["BIN"]
 tap = Tap()
@@ -159,7 +159,7 @@ def main():
         code, want, err = profile(data)
         tap.check(code == 0 and len(want) > 5, f"{data}: {len(want)} samples", code, err)
         for perf in perfs:
-            compare(perf, data, want, SELECTIONS if os.environ.get("FULL") else SELECTIONS[:1] + SELECTIONS[1 + i % 10::10])
+            compare(perf, data, want, SELECTIONS if LONG else SELECTIONS[:1] + SELECTIONS[1 + i % 10::10])
 
 
 main()

@@ -14,7 +14,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from tap import Tap
+from tap import LONG, Tap
 
 sys.path.insert(0, os.path.join(os.environ["TOP"], "tests", "capture"))
 from perfdata import Zstd  # noqa: E402
@@ -22,7 +22,7 @@ from perfdata import Zstd  # noqa: E402
 TOP, BUILD = os.environ["TOP"], os.environ["BUILD"]
 TOOL = os.path.join(BUILD, "tests/reader/tool_dump")
 CORPUS = os.path.join(TOP, "../shared/corpus")
-COPIES = 10000 if os.environ.get("DAMAGE_WHOLE") else 600
+COPIES = 10000 if LONG else 600
 SAMPLE, TRACING_DATA, AUXTRACE, COMPRESSED, COMPRESSED2 = 9, 66, 71, 81, 83
 LEAST_SAMPLE = 8
 tap = Tap()

@@ -222,7 +222,6 @@ def real_programs():
     if not compilers:
         return skip("a real Go program", "no go")
     write("p.go", PROGRAM)
-    os.environ.setdefault("GOCACHE", os.path.abspath("gocache"))
     for go in compilers.values():
         real_program(go)
 

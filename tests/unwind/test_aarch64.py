@@ -25,12 +25,24 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 from hide_cfi import hide_cfi  # noqa: E402
 from perfwrite import ABI_64, PerfWriter  # noqa: E402
+from tap import LONG  # noqa: E402
 from walks import RESOLVE, STACK_BYTES, Walk, build_id, check, check_short_cuts, looked_up, report, resolve, run  # noqa: E402
 
 SYSROOT = "/usr/aarch64-linux-gnu"
 REGS = [f"x{i}" for i in range(31)] + ["sp", "pc"]  # by asm/perf_regs.h
 TOOLS = {"qemu-aarch64": "qemu-user", "aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu",
          "aarch64-linux-gnu-g++": "g++-aarch64-linux-gnu", "gdb-multiarch": "gdb-multiarch"}
+
+
+def strides(text):
+    """For gdb_walk.py: the short form has fewer points, and runs to the end of a function elsewhere three times as often."""
+    own, elsewhere, to_end = map(int, text.split(","))
+    return text if LONG else f"{2 * own},{2 * elsewhere},{3 * to_end}"
+
+
+def least(n):
+    """Of what a whole walk has n and more, the short form has a quarter at least."""
+    return n if LONG else n // 4
 
 
 def compiled(name, source, compiler, *flags):
@@ -153,12 +165,12 @@ def check_vdso(walk):
 def dynamic():
     """As recorded on a board whose root is somewhere else on this machine; then without the files."""
     program = compiled("plain", "shapes.c", "gcc")
-    walk = walk_under_qemu(program, "cortex-a72", "4,60,20", lazy=True)
+    walk = walk_under_qemu(program, "cortex-a72", strides("4,60,20"), lazy=True)
     write(walk, "plain.data")
-    classes = check_walk("dynamic", walk, "plain.data", resolve("plain.data")[0], 900)
-    report(classes["lazy"] > 20, "dynamic: through the lazy resolver", classes)
+    classes = check_walk("dynamic", walk, "plain.data", resolve("plain.data")[0], least(900))
+    report(classes["lazy"] > least(20), "dynamic: through the lazy resolver", classes)
     in_handler = sum(any(f[2] for f in p[2][1:]) for p in walk.points)
-    report(in_handler > 30, f"dynamic: {in_handler} points in signal handlers")
+    report(in_handler > least(30), f"dynamic: {in_handler} points in signal handlers")
     os.makedirs("board/home", exist_ok=True)
     shutil.copy(program, "board/home/app")
     # Copied: a link out of --symfs is not followed.
@@ -182,16 +194,16 @@ def signed():
     """Return addresses signed by the processor. Truth from the same run without pointer authentication, where the
     instructions for it do nothing: gdb has no masks from this stub."""
     program = compiled("signed", "shapes.c", "gcc", "-mbranch-protection=pac-ret+leaf+bti")
-    truth = walk_under_qemu(program, "max,sve=off,sme=off,pauth=off", "3,20,20")
-    walk = walk_under_qemu(program, "max,sve=off,sme=off", "3,20,20", frames=False)
+    truth = walk_under_qemu(program, "max,sve=off,sme=off,pauth=off", strides("3,20,20"))
+    walk = walk_under_qemu(program, "max,sve=off,sme=off", strides("3,20,20"), frames=False)
     truth.points = [(r, s, [(moved(pc, truth, walk), *rest) for pc, *rest in frames]) for r, s, frames in truth.points]
     same = [p[2][0][0] for p in truth.points] == [p[0]["pc"] for p in walk.points]
     report(same, "signed: both runs take the same way")
     with_code = sum(any(r[f"x{i}"] >> 48 for i in (30,)) for r, _, _ in walk.points)
-    report(with_code > 50, f"signed: {with_code} points have a signed link register")
+    report(with_code > least(50), f"signed: {with_code} points have a signed link register")
     walk.points = [(r, s, t[2]) for (r, s, _), t in zip(walk.points, truth.points)]
     write(walk, "signed.data")
-    check_walk("signed", walk, "signed.data", resolve("signed.data")[0], 900)
+    check_walk("signed", walk, "signed.data", resolve("signed.data")[0], least(900))
     check_libdw("signed", "signed.data", 0.85)
 
 
@@ -199,10 +211,10 @@ def static():
     """No .eh_frame_hdr, and no symbols in the file that is found. With frame pointers, as distributions build: CFAs
     from x29."""
     program = compiled("static", "shapes.c", "gcc", "-static", "-fno-omit-frame-pointer")
-    walk = walk_under_qemu(program, "cortex-a72", "12,12,0")
+    walk = walk_under_qemu(program, "cortex-a72", "12,12,0" if LONG else "24,24,60")
     write(walk, "static.data")
     names, _ = resolve("static.data")
-    check_walk("static", walk, "static.data", names, 600)
+    check_walk("static", walk, "static.data", names, least(600))
     run("aarch64-linux-gnu-strip", program)
     addresses = [[a for a, _ in s] for s in names]
     report([[a for a, _ in s] for s in resolve("static.data")[0]] == addresses, "static: the same frames without symbols")
@@ -210,26 +222,26 @@ def static():
 
 def cplusplus():
     program = compiled("cplusplus", "shapes.cc", "g++")
-    walk = walk_under_qemu(program, "cortex-a72", "4,40,150")
+    walk = walk_under_qemu(program, "cortex-a72", strides("4,40,150"))
     write(walk, "cplusplus.data")
-    check_walk("c++", walk, "cplusplus.data", resolve("cplusplus.data")[0], 600)
+    check_walk("c++", walk, "cplusplus.data", resolve("cplusplus.data")[0], least(600))
 
 
 def frame_pointers():
     """Own code without call frame information in the file that is found; gdb has it, from .debug_frame."""
     program = compiled("fp", "shapes.c", "gcc", "-g", "-fno-omit-frame-pointer", "-fno-unwind-tables",
                        "-fno-asynchronous-unwind-tables")
-    walk = walk_under_qemu(program, "cortex-a72", "3,40,20")
+    walk = walk_under_qemu(program, "cortex-a72", strides("3,40,20"))
     run("aarch64-linux-gnu-objcopy", "-R", ".debug_frame", program)
     write(walk, "fp.data")
-    check_walk("frame pointers", walk, "fp.data", resolve("fp.data")[0], 900)
+    check_walk("frame pointers", walk, "fp.data", resolve("fp.data")[0], least(900))
 
 
 def no_cfi():
     """Neither call frame information nor frame pointers in the file that is found, as in musl's programs: the machine
     code tells. Once more without symbols: then it is the calls that tell where functions begin."""
     program = compiled("bare", "shapes.c", "gcc", "-static")
-    walk = walk_under_qemu(program, "cortex-a72", "6,20,30")
+    walk = walk_under_qemu(program, "cortex-a72", strides("6,20,30"))
     os.rename(program, program + ".whole")
     hide_cfi(program + ".whole", program)
     write(walk, "bare.data")
@@ -243,7 +255,7 @@ def no_cfi():
                if a != b and a != b[:len(a)] and b[-1]]
         # Without symbols 32 points of glibc 2.43's printf are in code behind an epilogue, with a stale link register.
         most = 0.005 if name == "no CFI" else 0.02
-        report(len(us) == len(gdbs) > 500 and len(bad) <= most * len(us), f"{name}: hardly any frame of {len(us)} points is another "
+        report(len(us) == len(gdbs) > least(500) and len(bad) <= most * len(us), f"{name}: hardly any frame of {len(us)} points is another "
                "than gdb's", f"{len(bad)}", *bad[:3])
         report(whole >= floor * len(us), f"{name}: {whole} of {len(us)} stacks are gdb's")
         check_short_cuts(name, "bare.data", 0.1)

