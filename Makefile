@@ -51,7 +51,7 @@ UNSPOOL_CFLAGS := -std=gnu11 $(OPT) $(WARN) $(HARDEN) -fno-omit-frame-pointer -p
 # The cache tells builds of resolve apart by their build ids.
 # A command is linked with what it uses only: capture builds where the others' libraries are missing.
 CAPTURE_LIBS := -Wl,--build-id -lzstd -llzma -lz -liberty -lm -pthread
-LDLIBS := -ldw -lelf -ltraceevent -lncursesw -ltinfo -ldl $(CAPTURE_LIBS)
+LDLIBS := -ldw -lelf -lncursesw -ltinfo -ldl $(CAPTURE_LIBS)
 # What only this refers to weakly (reader/reader.c); capture goes without.
 LDLIBS += -Wl,-u,tracepoints_new
 $(BIN)/capture: LDLIBS := $(CAPTURE_LIBS)

@@ -9,8 +9,8 @@
 #include "reader/record_stream.h"
 #include "reader/tracing.h"
 
-/* A program that never asks for the texts of tracepoints need not link libtraceevent: capture, which
- * runs on machines with nothing installed. The others ask the linker for them (Makefile). */
+/* A program that never asks for the texts of tracepoints does not load a library for them: capture,
+ * which is linked statically, too. The others ask the linker for them (Makefile). */
 #pragma weak tracepoints_new
 #pragma weak tracepoints_free
 #pragma weak tracepoints_print
@@ -196,7 +196,12 @@ static void tracing_settle(struct perf_file *f)
 	f->tracepoints = tracepoints_new(p, size, &loss);
 	f->stats.tracepoints_lost = loss.n;
 	f->stats.damaged |= loss.n > 0;
-	if (loss.n)
+	if (loss.no_library && loss.n)
+		file_note(f, NOTE_TRACING,
+			  "the fields of %zu tracepoints are left out: libtraceevent is not "
+			  "installed",
+			  loss.n);
+	else if (loss.n)
 		file_note(f, NOTE_TRACING, "tracepoints whose description is not used, %s%s: %zu",
 			  loss.error ? "because no child process can try it: "
 				     : "because libtraceevent would not survive it",

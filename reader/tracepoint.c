@@ -5,10 +5,9 @@
  * offsets can reach. */
 #include <stdlib.h>
 #include <string.h>
-#include <traceevent/event-parse.h>
-#include <traceevent/trace-seq.h>
 
 #include "base/vec.h"
+#include "reader/traceevent.h"
 #include "reader/tracing.h"
 
 enum {
@@ -21,6 +20,7 @@ enum {
 };
 
 struct tracepoints {
+	const struct traceevent *lib;
 	struct tep_handle *tep;
 	struct trace_seq seq;
 	/* Of the sample being printed. */
@@ -70,11 +70,12 @@ static bool has_plain_conversions(const char *s)
 	return true;
 }
 
-/* Some fields are known only by name until the library prints them. */
+/* Some fields are known only by name until the library prints them. The library is there: it has
+ * made the event. */
 static const struct tep_format_field *find_field(struct tep_event *e, const char *name,
 						 const struct tep_format_field *found)
 {
-	return found || !name ? found : tep_find_any_field(e, name);
+	return found || !name ? found : traceevent_library()->find_any_field(e, name);
 }
 
 /* Is there such a field, and does it have an offset and a length in the sample? The library does
@@ -218,7 +219,7 @@ static void parse_formats(struct tracepoints *t, struct formats *f, struct traci
 		const struct tracing_format *one = &f->list.v[i];
 
 		if (one->is_good)
-			tep_parse_event(t->tep, one->text, one->n, one->system);
+			t->lib->parse_event(t->tep, one->text, one->n, one->system);
 		loss->n += !one->is_good;
 	}
 }
@@ -238,25 +239,41 @@ static char *name_function(void *arg, unsigned long long *addr, char **module)
 	return (char *)(uintptr_t)name;
 }
 
+static int count_format(void *arg, const char *system, const char *format, size_t n)
+{
+	(void)system;
+	(void)format;
+	(void)n;
+	++*(size_t *)arg;
+	return 0;
+}
+
 struct tracepoints *tracepoints_new(const uint8_t *data, size_t n, struct tracing_loss *loss)
 {
-	struct tracepoints *t = calloc(1, sizeof *t);
+	const struct traceevent *lib = traceevent_library();
 	struct tracing_head head;
 	struct formats f = {0};
+	struct tracepoints *t;
 
-	*loss = (struct tracing_loss){0};
+	*loss = (struct tracing_loss){.no_library = !lib};
+	if (!lib) {
+		tracing_walk(data, n, &head, count_format, &loss->n);
+		return NULL;
+	}
+	t = calloc(1, sizeof *t);
 	if (!t)
 		return NULL;
-	tep_set_loglevel(TEP_LOG_NONE);
-	t->tep = tep_alloc();
-	trace_seq_init(&t->seq);
+	t->lib = lib;
+	lib->set_loglevel(TEP_LOG_NONE);
+	t->tep = lib->alloc();
+	lib->seq_init(&t->seq);
 	if (!t->tep || (tracing_walk(data, n, &head, take_format, &f) < 0 && !head.page)) {
 		tracepoints_free(t);
 		t = NULL;
 	} else {
 		/* Of damaged ones those that are there. */
 		parse_formats(t, &f, loss);
-		tep_set_function_resolver(t->tep, name_function, t);
+		lib->set_function_resolver(t->tep, name_function, t);
 	}
 	vec_done(&f.list);
 	return t;
@@ -266,8 +283,8 @@ void tracepoints_free(struct tracepoints *t)
 {
 	if (!t)
 		return;
-	trace_seq_destroy(&t->seq);
-	tep_free(t->tep);
+	t->lib->seq_destroy(&t->seq);
+	t->lib->free(t->tep);
 	free(t);
 }
 
@@ -286,13 +303,13 @@ static void take_raw(struct tracepoints *t, const uint8_t *raw, size_t n)
 static bool is_of_event(struct tracepoints *t, const struct perf_sample *s,
 			const struct tep_event *e)
 {
-	const struct tep_event *first = tep_get_first_event(t->tep);
+	const struct tep_event *first = t->lib->get_first_event(t->tep);
 	struct tep_record record = {.data = t->raw, .size = (int)s->extra->raw_size};
 
 	if (!fields_fit(first->format.common_fields, s->extra->raw_size))
 		return false;
 	take_raw(t, s->extra->raw, s->extra->raw_size);
-	return tep_data_type(t->tep, &record) == e->id;
+	return t->lib->data_type(t->tep, &record) == e->id;
 }
 
 bool tracepoints_print(struct tracepoints *t, const struct perf_sample *s,
@@ -300,7 +317,7 @@ bool tracepoints_print(struct tracepoints *t, const struct perf_sample *s,
 {
 	const uint64_t id = s->event->attr.config;
 	const size_t n = s->extra->raw_size;
-	struct tep_event *e = id <= INT32_MAX ? tep_find_event(t->tep, (int)id) : NULL;
+	struct tep_event *e = id <= INT32_MAX ? t->lib->find_event(t->tep, (int)id) : NULL;
 	struct tep_record record = {.data = t->raw, .size = (int)n};
 
 	if (!e || n > RAW_MAX || !fields_fit(e->format.common_fields, n) ||
@@ -308,9 +325,9 @@ bool tracepoints_print(struct tracepoints *t, const struct perf_sample *s,
 		return false;
 	t->kernel = s->kernel;
 	t->by = by;
-	trace_seq_reset(&t->seq);
-	tep_print_event(t->tep, &t->seq, &record, "%s", how_to_print(e));
-	trace_seq_terminate(&t->seq);
+	t->lib->seq_reset(&t->seq);
+	t->lib->print_event(t->tep, &t->seq, &record, "%s", how_to_print(e));
+	t->lib->seq_terminate(&t->seq);
 	text_clean(out, t->seq.buffer, t->seq.len);
 	return true;
 }

@@ -52,10 +52,11 @@ struct function_namer {
 struct tracing_loss {
 	size_t n;
 	int error; /* errno: no child process could try them; 0: the library may crash on them */
+	bool no_library; /* libtraceevent is not installed */
 };
 
-/* Sets *loss in every case. Returns NULL when out of memory, or if the data is damaged before the
- * first format. */
+/* Sets *loss in every case. Returns NULL when out of memory, without the library, or if the data is
+ * damaged before the first format. */
 struct tracepoints *tracepoints_new(const uint8_t *data, size_t n, struct tracing_loss *loss);
 void tracepoints_free(struct tracepoints *t);
 /* Appends the fields as perf script prints them, by the kernel's print format. Returns false if the

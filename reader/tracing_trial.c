@@ -10,9 +10,9 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <traceevent/event-parse.h>
 #include <unistd.h>
 
+#include "reader/traceevent.h"
 #include "reader/tracing.h"
 
 enum { DEATHS_MAX = 16, CPU_SECONDS_MAX = 1, SECONDS_MAX = 10 };
@@ -48,14 +48,15 @@ static void be_quiet(void)
  * state as it will be in this process when it comes to the next. */
 static void read_on(const struct tracing_format *v, size_t at, size_t n, volatile size_t *done)
 {
+	const struct traceevent *lib = traceevent_library();
 	struct tep_handle *tep;
 
 	be_quiet();
-	tep = tep_alloc();
+	tep = lib ? lib->alloc() : NULL;
 	for (size_t i = 0; tep && i < n; i++) {
 		if (i < at && !v[i].is_good)
 			continue;
-		tep_parse_event(tep, v[i].text, v[i].n, v[i].system);
+		lib->parse_event(tep, v[i].text, v[i].n, v[i].system);
 		if (i >= at)
 			*done = i + 1;
 	}

@@ -19,7 +19,7 @@ done
 clang -std=gnu11 -g -O1 -D_GNU_SOURCE -DUNSPOOL_VERSION='"fuzz"' -I"$top" \
 	-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
 	-o "$out/target" "$top/tests/$stage/fuzz_$name.c" $sources \
-	-ldw -lelf -lz -llzma -lzstd -liberty -ltraceevent -lncursesw -ltinfo -ldl -lm -pthread
+	-ldw -lelf -lz -llzma -lzstd -liberty -lncursesw -ltinfo -ldl -lm -pthread
 cd "$out"
 if [ -z "$(ls corpus)" ]; then
 	# Elsewhere first: half of the seeds of a script that failed would do for ever.

@@ -202,6 +202,14 @@ tap.check(p.returncode == q.returncode == 1 and q.stderr == "resolve: deep.data:
 plain = [re.sub("(sched:sched_wakeup:).*", r"\1", line) for line in perf("tp.data")]
 same("the other descriptions", lines(p.stdout), plain)
 
+# A machine without the library: what is not a file of ELF is like none.
+os.mkdir("no-library")
+with open("no-library/libtraceevent.so.1", "w"):
+    pass
+p = run([RESOLVE, "-f", "script", "tp.data"], check=False, env={**os.environ, "LD_LIBRARY_PATH": os.path.abspath("no-library")})
+tap.check(p.returncode == 1 and re.search(r"the fields of \d+ tracepoints are left out: libtraceevent is not installed\n", p.stderr), "without libtraceevent: a line says so", p.stderr)
+same("without libtraceevent", lines(p.stdout), [re.sub(r"(\b\w+:\w+:).*", r"\1", line) for line in perf("tp.data")])
+
 # Damaged descriptions and samples: a text, or none, but no crash.
 start, size = struct.unpack_from("<QQ", good, 40)
 (off, n) = struct.unpack_from("<QQ", good, start + size)  # TRACING_DATA is the first section
