@@ -89,7 +89,7 @@ static unsigned miss_rank(enum module_miss m)
 		[MODULE_MISS_NO_CODE] = 4,	    [MODULE_MISS_UNREADABLE] = 5,
 		[MODULE_MISS_PERMISSION] = 6,	    [MODULE_MISS_NOT_TRUSTED] = 6,
 		[MODULE_MISS_DAMAGED] = 7,	    [MODULE_MISS_CRC_DIFFERS] = 8,
-		[MODULE_MISS_BUILD_ID_DIFFERS] = 9,
+		[MODULE_MISS_NO_BUILD_ID] = 8,	    [MODULE_MISS_BUILD_ID_DIFFERS] = 9,
 	};
 
 	return ranks[m];
@@ -170,10 +170,8 @@ static enum module_miss check_file(const struct file_check *check, struct elf_im
 			 have->size ? build_id_text(have, false, b) : "none");
 		return MODULE_MISS_BUILD_ID_DIFFERS;
 	}
-	if (!check->id->size && check->must_match_id) {
-		snprintf(detail, detail_size, "no build id was recorded");
-		return MODULE_MISS_BUILD_ID_DIFFERS;
-	}
+	if (!check->id->size && check->must_match_id)
+		return MODULE_MISS_NO_BUILD_ID;
 	bytes = elf_image_bytes(img, &size);
 	if (check->crc && !(check->id->size && have->size) &&
 	    igzip_crc32(bytes, size) != *check->crc)

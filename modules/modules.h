@@ -139,6 +139,7 @@ bool elf_image_vaddr_to_off(const struct elf_image *img, uint64_t vaddr, uint64_
 	X(NONE, "found")                                          \
 	X(NO_FILE, "no such file")                                \
 	X(BUILD_ID_DIFFERS, "build id differs")                   \
+	X(NO_BUILD_ID, "no build id was recorded")                \
 	X(PERMISSION, "permission denied")                        \
 	X(UNREADABLE, "cannot be read")                           \
 	X(NOT_ELF, "not an ELF file")                             \

@@ -59,6 +59,8 @@ static const char *const miss_help[SYM_MISS_N] = {
 	[SYM_MISS_BUILD_ID_DIFFERS] =
 		"the file was replaced after the recording: give the one that ran by --symfs DIR "
 		"or `perf buildid-cache --add FILE`, or fetch it with --debuginfod",
+	[SYM_MISS_NO_BUILD_ID] = "build ids stand at the end of a recording, which may be cut off: "
+				 "resolve one that is whole",
 	[SYM_MISS_OTHER_CODE] = "it was built again after the recording: give the one that ran by "
 				"--symfs DIR; with a build id (-Wl,--build-id) a rebuilt file is "
 				"recognized at once",

@@ -24,6 +24,8 @@ static enum sym_miss miss_of(enum module_miss m)
 		return SYM_MISS_NO_FILE;
 	case MODULE_MISS_BUILD_ID_DIFFERS:
 		return SYM_MISS_BUILD_ID_DIFFERS;
+	case MODULE_MISS_NO_BUILD_ID:
+		return SYM_MISS_NO_BUILD_ID;
 	case MODULE_MISS_OTHER_CODE:
 		return SYM_MISS_OTHER_CODE;
 	case MODULE_MISS_NOT_A_FILE:

@@ -24,6 +24,7 @@
 	X(NO_MAP, "address not in any mapping")                                         \
 	X(NO_FILE, "file not found")                                                    \
 	X(BUILD_ID_DIFFERS, "file has another build id")                                \
+	X(NO_BUILD_ID, "no build id was recorded, so no file is known to be it")        \
 	X(OTHER_CODE, "its code is not what was recorded")                              \
 	X(UNREADABLE, "file cannot be read")                                            \
 	X(NO_SYMBOLS, "file has no symbols")                                            \

@@ -75,7 +75,7 @@ def images():
     expect("missing file", find(f"{HERE}/nonexistent/x"), image="-", image_miss="no such file)")
     expect("not an ELF file", find(f"{HERE}/p.c"), image="-", image_miss="not an ELF file)")
     expect("deleted, build id agrees", find(full + " (deleted)", id=bid), image=full)
-    expect("deleted, no build id", find(full + " (deleted)"), image="-", image_miss="build id differs)")
+    expect("deleted, no build id", find(full + " (deleted)"), image="-", image_miss="no build id was recorded)")
     got = find("/usr/lib")
     expect("a directory", got, image="-", image_miss="not an ELF file)")
     report("/usr/lib: not an ELF file, not a regular file" in got["tried"], "a directory in a file's place: not an ELF file", got["text"])
