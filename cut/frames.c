@@ -179,11 +179,13 @@ static void mark(struct pieces *p, struct frames *f, const struct cut_addrs *cod
 /* The fillers and what is kept, in a copy of the section at file offset `off`. */
 static void put_section(struct pieces *p, const struct frames *f, uint64_t off)
 {
-	uint8_t *copy = pieces_copy(p, f->sec.data, f->sec.size);
+	uint8_t *copy = f->sec.size ? arena_alloc(&p->owned, (size_t)f->sec.size) : NULL;
 	size_t i, k;
 
-	if (!copy)
+	if (!copy) {
+		p->nomem |= f->sec.size != 0;
 		return;
+	}
 	for (i = 0; i < f->entries.n; i = k) {
 		const struct entry *e = &f->entries.v[i];
 		uint64_t end = e->next;
@@ -192,14 +194,16 @@ static void put_section(struct pieces *p, const struct frames *f, uint64_t off)
 		for (k = i + 1; !e->keep && k < f->entries.n && !f->entries.v[k].keep; k++)
 			end = f->entries.v[k].next;
 		/* Longer lengths have another form; such sections do not exist. */
-		if (e->keep || end - e->off < FILLER_BYTES + 4 || end - e->off >= 0xfffffff0)
+		if (e->keep || end - e->off < FILLER_BYTES + 4 || end - e->off >= 0xfffffff0) {
+			memcpy(copy + e->off, f->sec.data + e->off, (size_t)(end - e->off));
 			continue;
+		}
 		length = (uint32_t)(end - e->off - 4);
 		if (f->sec.swap)
 			length = __builtin_bswap32(length);
 		memcpy(copy + e->off, &length, sizeof length);
 		/* the offset of its CIE stays */
-		memset(copy + e->off + 8, 0, (size_t)(end - e->off - 8));
+		memcpy(copy + e->off + 4, f->sec.data + e->off + 4, 4);
 	}
 	pieces_put(p, off, f->sec.size, copy);
 }
@@ -233,18 +237,20 @@ static void put_hdr(struct pieces *p, const struct frames *f, const struct cfi_i
 		    const Elf64_Phdr *ph)
 {
 	size_t head = (size_t)(ix->hdr_rows - (p->bytes + ph->p_offset)), i, n = 0;
-	uint8_t *copy = pieces_copy(p, p->bytes + ph->p_offset, head + ix->n_hdr_rows * ROW_BYTES);
+	uint8_t *copy = arena_alloc(&p->owned, head + ix->n_hdr_rows * ROW_BYTES);
 	uint32_t count;
 
-	if (!copy)
+	if (!copy) {
+		p->nomem = true;
 		return;
+	}
+	memcpy(copy, p->bytes + ph->p_offset, head);
 	for (i = 0; i < ix->n_hdr_rows; i++) {
 		const uint8_t *row = ix->hdr_rows + i * ROW_BYTES;
 
 		if (row_is_kept(f, ix, row))
 			memcpy(copy + head + ROW_BYTES * n++, row, ROW_BYTES);
 	}
-	memset(copy + head + ROW_BYTES * n, 0, (ix->n_hdr_rows - n) * ROW_BYTES);
 	count = (uint32_t)n;
 	if (ix->sec.swap)
 		count = __builtin_bswap32(count);

@@ -197,6 +197,26 @@ static bool is_exec(const struct elf_image *img, uint64_t vaddr)
 	return false;
 }
 
+/* Old linkers put symbols, relocations and constants into the segment of the code. A word of a
+ * stack that happens to point there is no frame. Files without section headers: the segments
+ * decide. */
+static bool is_in_code_section(struct elf_image *img, uint64_t vaddr)
+{
+	struct elf_section s;
+	bool has_code = false;
+	const char *name;
+	size_t i;
+
+	for (i = 0; i < elf_image_section_count(img); i++) {
+		if (!elf_image_section_at(img, i, &name, &s) || !(s.flags & SHF_EXECINSTR))
+			continue;
+		if (vaddr - s.vaddr < s.size)
+			return true;
+		has_code = true;
+	}
+	return !has_code;
+}
+
 /* The symbol that covers vaddr, or the last before it: *start, and *end (0: unknown). */
 static bool symbol_of(const struct functab *tab, uint64_t vaddr, struct func_cursor *cursor,
 		      uint64_t *start, uint64_t *end)
@@ -255,7 +275,8 @@ static void keep_bare_code(struct pieces *p, struct module *m, const struct hit_
 			pieces_keep_vaddr(p, start > AROUND_BYTES ? start - AROUND_BYTES : 0,
 					  end + AROUND_BYTES);
 		} else {
-			scans |= cut_addrs_has(&hit->lost, a) && cut_addrs_has(frames, a);
+			scans |= cut_addrs_has(&hit->lost, a) && cut_addrs_has(frames, a) &&
+				 (!hit->guessed || is_in_code_section(m->image, a));
 		}
 	}
 	n = elf_image_segments(m->image, &segs);

@@ -57,19 +57,62 @@ static bool is_own(const struct pieces *p, const struct bundle_range *r)
 	return r->off < p->size && r->bytes == p->bytes + r->off;
 }
 
+struct sorted {
+	struct bundle_range *v;
+	size_t n, cap;
+}; /* a VEC() */
+
+/* How many bytes from `at` on are zeros. */
+static uint64_t zeros_at(const struct bundle_range *r, uint64_t at)
+{
+	uint64_t i = at, word;
+
+	for (; i + sizeof word <= r->size; i += sizeof word) {
+		memcpy(&word, r->bytes + i, sizeof word);
+		if (word)
+			break;
+	}
+	while (i < r->size && !r->bytes[i])
+		i++;
+	return i - at;
+}
+
+/* Most of a changed copy is zeros, as holes are: only what stands between long runs is added. */
+static int append_copy(struct sorted *out, const struct bundle_range *r)
+{
+	uint64_t i = zeros_at(r, 0), from = i, zeros;
+
+	if (r->size <= NEAR_BYTES) /* the file's own bytes around it are not joined */
+		return vec_push(out, *r);
+	while (i < r->size) {
+		zeros = r->bytes[i] ? 0 : zeros_at(r, i);
+		if (i + zeros < r->size && zeros <= NEAR_BYTES) {
+			i += zeros + 1;
+			continue;
+		}
+		if (vec_push(out, (struct bundle_range){r->off + from, i - from, r->bytes + from}))
+			return -1;
+		from = i += zeros;
+	}
+	return from < i ? vec_push(out,
+				   (struct bundle_range){r->off + from, i - from, r->bytes + from})
+			: 0;
+}
+
 /* Adds the part of r from `from` on to the end of the sorted ones; joins neighbours that are both
  * the file's own bytes. */
-static void append(const struct pieces *p, struct bundle_range *out, size_t *n,
-		   const struct bundle_range *r, uint64_t from)
+static int append(const struct pieces *p, struct sorted *out, const struct bundle_range *r,
+		  uint64_t from)
 {
-	struct bundle_range *last = *n ? &out[*n - 1] : NULL;
+	struct bundle_range *last = out->n ? &out->v[out->n - 1] : NULL;
 	struct bundle_range cut = {from, r->off + r->size - from, r->bytes + (from - r->off)};
 
-	if (last && is_own(p, last) && is_own(p, &cut) &&
-	    cut.off - (last->off + last->size) <= NEAR_BYTES)
-		last->size = cut.off + cut.size - last->off;
-	else
-		out[(*n)++] = cut;
+	if (!is_own(p, &cut))
+		return append_copy(out, &cut);
+	if (!last || !is_own(p, last) || cut.off - (last->off + last->size) > NEAR_BYTES)
+		return vec_push(out, cut);
+	last->size = cut.off + cut.size - last->off;
+	return 0;
 }
 
 static int by_offset(const void *a, const void *b)
@@ -123,30 +166,28 @@ static int yield_to_copies(struct pieces *p)
 
 int pieces_finish(struct pieces *p)
 {
-	struct bundle_range *out;
+	struct sorted out = {0};
 	uint64_t end = 0;
-	size_t i, n = 0;
+	size_t i;
+	int rc = 0;
 
 	if (p->v.n)
 		qsort(p->v.v, p->v.n, sizeof *p->v.v, by_offset);
 	if (p->nomem || yield_to_copies(p))
 		return -1;
-	out = malloc((p->v.n + 1) * sizeof *out);
-	if (!out)
-		return -1;
 	if (p->v.n)
 		qsort(p->v.v, p->v.n, sizeof *p->v.v, by_offset);
-	for (i = 0; i < p->v.n; i++) {
+	for (i = 0; i < p->v.n && !rc; i++) {
 		const struct bundle_range *r = &p->v.v[i];
 
 		if (r->off + r->size <= end)
 			continue;
-		append(p, out, &n, r, r->off > end ? r->off : end);
+		rc = append(p, &out, r, r->off > end ? r->off : end);
 		end = r->off + r->size;
 	}
-	free(p->v.v);
-	p->v.v = out;
-	p->v.cap = p->v.n + 1;
-	p->v.n = n;
-	return 0;
+	vec_done(&p->v);
+	p->v.v = out.v;
+	p->v.n = out.n;
+	p->v.cap = out.cap;
+	return rc ? -1 : 0;
 }
