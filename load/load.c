@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bundle/bundle.h"
 #include "functions/functions.h"
 #include "load/pipeline.h"
 
@@ -165,12 +166,31 @@ static int load_recording(struct loaded *l, const struct load_options *opt, stru
 	return rc ? rc : pipeline_symbolize(l, opt, err);
 }
 
+struct header_lines {
+	const struct bundle *bundle;
+	void (*line)(void *arg, const char *line);
+	void *arg;
+	unsigned rules; /* lines of '=': the second one ends the header */
+};
+
+static void header_line(void *lines, const char *line)
+{
+	struct header_lines *h = lines;
+
+	if (!strncmp(line, "# ====", 6) && h->rules++ == 1)
+		header_bundle(h->bundle, h->line, h->arg);
+	h->line(h->arg, line);
+}
+
 /* A pipe has its header in records before the first sample. */
 int load_header(const struct load_options *opt, const char *path,
 		void (*line)(void *arg, const char *line), void *arg, struct err *err)
 {
 	struct loaded l = {.path = path};
+	struct header_lines lines = {.line = line, .arg = arg};
+	const uint8_t *section;
 	struct perf_batch *b;
+	size_t n;
 	int rc = input_detect(path, &l.format, err);
 
 	if (!rc && l.format)
@@ -184,8 +204,12 @@ int load_header(const struct load_options *opt, const char *path,
 		if (rc > 0)
 			perf_batch_release(l.file, b);
 	}
+	section = rc < 0 ? NULL : perf_file_feature(l.file, FEATURE_BUNDLE, &n);
+	if (section && bundle_open(&l.bundle, section, n, NULL) == -ERR_NOMEM)
+		rc = err_nomem(err);
+	lines.bundle = l.bundle; /* NULL if it is damaged: that is told where it is needed */
 	if (rc >= 0)
-		perf_file_header(l.file, line, arg);
+		perf_file_header(l.file, header_line, &lines);
 	loaded_done(&l);
 	return rc < 0 ? rc : 0;
 }

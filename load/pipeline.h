@@ -58,6 +58,10 @@ int processes_new(struct processes **ret, const struct bundle *b);
 void processes_free(struct processes *p);
 const char *processes_cgroup(const struct processes *p, uint32_t pid);
 
+/* header_bundle.c: hands out lines about what the recording carries, and about the processes that
+ * were sampled. NULL: nothing. */
+void header_bundle(const struct bundle *b, void (*say)(void *arg, const char *line), void *arg);
+
 /* chains.c: adds the chains of n samples. Returns 0 or -ERR_NOMEM. */
 int chains_take(struct cut_chains *c, const struct perf_sample *const *samples,
 		const struct stack_trace *traces, size_t n);
