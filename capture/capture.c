@@ -550,8 +550,6 @@ static void add_bundle(struct recording *r)
 
 	if (!r->opt->bundle || !r->file.is_regular || !r->result->samples)
 		return;
-	if (r->opt->bundling)
-		*r->opt->bundling = 1;
 	text_char(&r->drain.processes.lines, 0);
 	rc = bundle_write(r->file.path, &r->drain, r->opt, &section, &report, &err);
 	if (r->drain.processes.lines.n) /* more may come, for the next file */
@@ -574,8 +572,6 @@ static void add_bundle(struct recording *r)
 		capture_note(r->result,
 			     "%zu files were not kept open for the bundle: raise `ulimit -n`",
 			     r->drain.pins.left_out);
-	if (r->opt->bundling)
-		*r->opt->bundling = 0;
 	r->result->bundle_seconds = (double)(clock_ns(CLOCK_MONOTONIC) - start) / 1e9;
 	r->facts.bundle = NULL;
 	free(report.lacks);
@@ -590,6 +586,9 @@ int recording_finish_file(struct recording *r, int rc, struct err *err)
 	int werr = record_writer_finish(r->drain.writer, &totals);
 
 	r->drain.writer = NULL;
+	/* Whoever ends it from here on has all samples. */
+	if (r->opt->bundling && r->opt->bundle && r->file.is_regular)
+		*r->opt->bundling = 1;
 	if (werr && !rc)
 		rc = err_errno(err, werr, r->file.path, "write (what was written before is kept)");
 	account_unwritten(r, &totals);
@@ -605,6 +604,8 @@ int recording_finish_file(struct recording *r, int rc, struct err *err)
 	}
 	if (!rc)
 		add_bundle(r);
+	if (r->opt->bundling)
+		*r->opt->bundling = 0;
 	r->result->raw_bytes = totals.raw_bytes;
 	if (r->file.is_pipe)
 		r->result->bytes_written = r->file.data_off + totals.data_bytes;

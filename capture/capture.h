@@ -25,6 +25,7 @@ enum capture_bundle {
 	CAPTURE_BUNDLE_UNWIND,
 	CAPTURE_BUNDLE_SYMBOLS,
 	CAPTURE_BUNDLE_FULL,
+	CAPTURE_BUNDLE_UNSET, /* for the command line only */
 };
 
 #define CAPTURE_EVENTS_MAX  2048  /* syscalls:* are some 720 */

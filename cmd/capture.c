@@ -273,6 +273,7 @@ int main(int argc, char **argv)
 {
 	struct capture_args a = {.opt = {.frequency_hz = 99,
 					 .output = "perf.data",
+					 .bundle = CAPTURE_BUNDLE_UNSET,
 					 .bundle_max = 64 << 20,
 					 .bundling = &bundling}};
 	struct err err = {0};

@@ -400,8 +400,8 @@ static const struct option_row options[] = {
 	{'m', "mmap-pages", NULL, "SIZE", "ring per CPU: pages, or 512K, 16M",
 	 SETS_BY(opt.ring_bytes, size_t, set_ring_bytes)},
 	{0, "bundle", NULL, "[=WHAT]",
-	 "carry what any machine needs to resolve the recording: of the mapped files\n"
-	 "symbols (default), unwind (tables only), ids, full (all of them); none",
+	 "carry what any machine needs to resolve the recording: of the mapped\n"
+	 "files symbols (default), unwind (tables only), ids, full (all); none",
 	 SETS_CHOICE(opt.bundle, bundles)},
 	{0, "bundle-max", NULL, "SIZE", "at most so much of it, the hottest first (64M)",
 	 SETS_BY(opt.bundle_max, uint64_t, set_bundle_max)},
@@ -542,6 +542,14 @@ static int check_snapshot(struct capture_args *a, struct err *err)
 	return 0;
 }
 
+/* Of recordings that follow each other the next goes on meanwhile: making a bundle costs samples.
+ */
+static void choose_bundle(struct capture_args *a)
+{
+	if (a->opt.bundle == CAPTURE_BUNDLE_UNSET)
+		a->opt.bundle = a->parts.wanted ? CAPTURE_BUNDLE_NONE : CAPTURE_BUNDLE_SYMBOLS;
+}
+
 /* The recording goes to standard output, in one go. */
 static int check_stdout(struct capture_args *a, struct err *err)
 {
@@ -604,6 +612,7 @@ int capture_args_parse(struct capture_args *a, int argc, char **argv, struct err
 			       "--runtimes sets the environment of a command: give one after --");
 	if (a->runtimes && runtime_env_set(err))
 		return -ERR_NOMEM;
+	choose_bundle(a);
 	if (!strcmp(o->output, "-"))
 		return check_stdout(a, err);
 	return 0;

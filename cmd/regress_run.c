@@ -106,10 +106,18 @@ static bool is_recorded(const char *path, const struct stat *before)
 static int capture_words(const struct regress_run_options *o, const char *capture, char *rate,
 			 const char *path, path_list *argv)
 {
-	const char *const head[] = {capture, "-q", o->count ? "-c" : "-F", rate,
-				    "-o",    path, o->event ? "-e" : "--", o->event,
+	/* They are resolved here, and at once: no bundle. */
+	const char *const head[] = {capture,
+				    "-q",
+				    "--bundle=none",
+				    o->count ? "-c" : "-F",
+				    rate,
+				    "-o",
+				    path,
+				    o->event ? "-e" : "--",
+				    o->event,
 				    "--"};
-	size_t i, n = o->event ? 9 : 7;
+	size_t i, n = o->event ? 10 : 8;
 
 	for (i = 0; i < n; i++)
 		if (vec_push(argv, (char *)(uintptr_t)head[i]))

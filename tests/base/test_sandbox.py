@@ -138,7 +138,7 @@ else:
 if NO_EVENTS:
     tap.skip("recordings", NO_EVENTS)
     tap.end()
-subprocess.run([f"{BIN}/capture", "-q", "-F", "999", "-o", "c.data", "--", sys.executable, "-c", "sum(i * i for i in range(1000000))"], check=True)
+subprocess.run([f"{BIN}/capture", "--bundle=none", "-q", "-F", "999", "-o", "c.data", "--", sys.executable, "-c", "sum(i * i for i in range(1000000))"], check=True)
 for name in FORMATS:
     a, b = resolve("-f", name, "-o", f"a.{name}", "c.data"), resolve("--no-sandbox", "-f", name, "-o", f"b.{name}", "c.data")
     same = a[0] == b[0] == 0 and open(f"a.{name}", "rb").read() == open(f"b.{name}", "rb").read()
@@ -184,7 +184,7 @@ if os.geteuid() == 0:
         f.write("volatile unsigned long n; __attribute__((noinline)) void spinning_here(void) { for (;;) n++; } int main(void) { spinning_here(); }")
     subprocess.run(["gcc", "-O1", "-o", "spin", "spin.c"], check=True)
     inside = subprocess.Popen(["unshare", "-m", "sh", "-c", "mount -t tmpfs none /mnt && cp spin /mnt/contained && exec /mnt/contained"], stderr=subprocess.DEVNULL)
-    recorded = subprocess.run([f"{BIN}/capture", "-q", "-F", "999", "-o", "contained.data", "-p", str(inside.pid), "--", "sleep", "1"], check=False).returncode
+    recorded = subprocess.run([f"{BIN}/capture", "--bundle=none", "-q", "-F", "999", "-o", "contained.data", "-p", str(inside.pid), "--", "sleep", "1"], check=False).returncode
     if inside.poll() is not None or recorded:
         tap.skip("a container", "no mount namespaces here")
     else:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP"], "tests", "e2e"))
-from common import CAPTURE, NO_EVENTS, RESOLVE, Tap, children, cpu_seconds, have, need_events, run, until, until_cpu  # noqa: E402,F401
+from common import CAPTURE, NO_EVENTS, RESOLVE, Tap, children, cpu_seconds, have, need_events, run, small, until, until_cpu  # noqa: E402,F401
 from perfdata import PerfData  # noqa: E402,F401
 
 SUMMARY = re.compile(r"\[ capture: (\d+) samples of (.+?)(?: and \d+ more events?)?, (\d+) lost")
@@ -28,7 +28,7 @@ def capture(*args, check=True, prefix=(), **kw):
 
 def start(*args):
     need_events()
-    return subprocess.Popen([CAPTURE, *map(str, args)], stdin=subprocess.DEVNULL,
+    return subprocess.Popen(small([CAPTURE, *map(str, args)]), stdin=subprocess.DEVNULL,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 

@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 
-from lib import CAPTURE, PerfData, Tap, build_load, capture, count_samples, run
+from lib import CAPTURE, PerfData, Tap, build_load, capture, count_samples, run, small
 
 tap = Tap()
 load = build_load()
@@ -65,7 +65,7 @@ for options, word in ((["-b"], "branch"), (["-d"], "addresses"), (["--switch-out
 # ---- a line while it records -----------------------------------------------------------------------------
 def on_terminal(*args):
     """What capture writes to a terminal."""
-    return run(["script", "-qec", " ".join([CAPTURE, *map(str, args)]), "/dev/null"], check=False).stdout
+    return run(["script", "-qec", " ".join(small([CAPTURE, *map(str, args)])), "/dev/null"], check=False).stdout
 
 
 spinner = subprocess.Popen([load, "spin", "100"])

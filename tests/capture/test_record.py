@@ -47,7 +47,7 @@ tap.check(all(s.stack[s.dyn:] == bytes(len(s.stack) - s.dyn) for s in samples if
 tap.check(d.string(12 - 6) in os.uname().machine and d.string(4) == os.uname().release,
           "features: arch and kernel release")
 n_args = struct.unpack_from("<I", d.features[11])[0]
-tap.check(n_args == 9 and load.encode() in d.features[11], "features: the command line")
+tap.check(n_args == 10 and load.encode() in d.features[11], "features: the command line")
 first, last = struct.unpack("<QQ", d.features[21])
 tap.check((first, last) == (min(s.time for s in samples), max(s.time for s in samples)),
           "features: times of the first and last sample")

@@ -17,9 +17,17 @@ os.environ["PERF_BUILDID_DIR"] = os.path.abspath("no-buildid-cache")
 PROGRAMS = os.path.join(TOP, "tests", "programs")
 
 
+def small(cmd):
+    """The command: if it is capture, without a bundle, which most tests have no need of and which costs time, unless it asks for one."""
+    if not cmd or CAPTURE not in cmd[:-1] or any(str(a).startswith("--bundle") for a in cmd):
+        return cmd
+    i = cmd.index(CAPTURE) + 1
+    return [*cmd[:i], "--bundle=none", *cmd[i:]]
+
+
 def run(cmd, check=True, timeout=120, **kw):
-    """Runs a command, returns CompletedProcess with text output."""
-    p = subprocess.run(cmd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    """Runs a command, returns CompletedProcess with text output. Recordings have no bundle: small()."""
+    p = subprocess.run(small(cmd), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                        errors="replace", timeout=timeout, stdin=subprocess.DEVNULL, **kw)
     if check and p.returncode:
         if cmd[0] in (CAPTURE, REGRESS):

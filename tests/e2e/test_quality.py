@@ -51,7 +51,7 @@ def require(data, what, *options):
 program = build("gcc -O1 -g", "calls.c", "prog")
 with open("work.sh", "w") as f:
     f.write(f"{program} 0.2\ni=0; while [ $i -lt 30000 ]; do i=$((i+1)); done\n")
-if subprocess.run([CAPTURE, "-q", "-F", "999", "-e", "cpu-clock:u", "-o", "p.data", "--", "sh", "work.sh"], stdin=subprocess.DEVNULL,
+if subprocess.run([CAPTURE, "--bundle=none", "-q", "-F", "999", "-e", "cpu-clock:u", "-o", "p.data", "--", "sh", "work.sh"], stdin=subprocess.DEVNULL,
                   stdout=subprocess.DEVNULL).returncode:
     tap.skip("shares", "nothing can be recorded here")
     tap.end()

@@ -95,7 +95,7 @@ def flipped(data, at):
             return bad
 
 
-p = subprocess.run([f"{BIN}/capture", "-q", "-e", "cpu-clock:u", "-F", "9999", "-o", "p.data", "--", sys.executable, "-c", "for i in range(9000000): pass"],
+p = subprocess.run([f"{BIN}/capture", "--bundle=none", "-q", "-e", "cpu-clock:u", "-F", "9999", "-o", "p.data", "--", sys.executable, "-c", "for i in range(9000000): pass"],
                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 if p.returncode or not os.path.exists("p.data"):
     tap.skip("damaged frames", "nothing can be recorded here: " + p.stderr.strip())

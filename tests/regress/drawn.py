@@ -70,7 +70,7 @@ class Drawn:
 
 def run_live(tap, live):
     """Calls live() where programs can be built and recorded."""
-    p = subprocess.run([f"{BIN}/capture", "-q", "-o", "try.data", "--", "true"], stderr=subprocess.PIPE, text=True, check=False)
+    p = subprocess.run([f"{BIN}/capture", "--bundle=none", "-q", "-o", "try.data", "--", "true"], stderr=subprocess.PIPE, text=True, check=False)
     if p.returncode or not shutil.which("gcc"):
         tap.skip("programs recorded here", "nothing can be recorded: " + (p.stderr.strip()[:200] or "no gcc"))
         return

@@ -234,7 +234,7 @@ def live():
     tap.check(p.returncode == 2 and "not comparable" in p.stderr, "one side stripped: not comparable", p.stderr)
     p = regress("--base", "runs-same", "--new", "runs-slow", "--event", "nothing")
     tap.check(p.returncode == 2, "no such event", p.stderr)
-    subprocess.run([f"{BIN}/capture", "-q", "-F", "99", "-o", "rare.data", "--", "./plain", ROUNDS], check=True, stderr=subprocess.DEVNULL)
+    subprocess.run([f"{BIN}/capture", "--bundle=none", "-q", "-F", "99", "-o", "rare.data", "--", "./plain", ROUNDS], check=True, stderr=subprocess.DEVNULL)
     p = regress("--base", "runs-same", "--new", "rare.data")
     tap.check(p.returncode == 2 and "times" in p.stderr, "another frequency: not comparable", p.stderr)
     with open("runs-same/base-01.data", "rb") as f:

@@ -96,7 +96,7 @@ def compilers():
         if not shutil.which(flags[0]) or subprocess.run([*flags, "-g", "-o", f"clones-{name}", "clones.c"], stderr=subprocess.PIPE).returncode:
             tap.skip(f"gcc -O2 against {name}", f"no {flags[0]}")
             continue
-        subprocess.run([f"{BIN}/capture", "-q", "-F", "3999", "-o", f"{name}.data", "--", f"./clones-{name}", "900"], check=True)
+        subprocess.run([f"{BIN}/capture", "--bundle=none", "-q", "-F", "3999", "-o", f"{name}.data", "--", f"./clones-{name}", "900"], check=True)
         if name == "O2":
             continue
         regress("-q", "--base", "O2.data", "--new", f"{name}.data", "--folded", "both.folded")
@@ -125,7 +125,7 @@ def live():
     tap.check(code == 2 and "stripped" in why, "one side stripped: not comparable", why)
     code, why = compare("--base", *sides("stripped")[1], "--new", *sides("stripped")[0])
     tap.check(code == 2 and "stripped" in why, "the other side stripped: not comparable", why)
-    subprocess.run([f"{BIN}/capture", "-q", "-F", "499", "-o", "rare.data", "--", "./plain", ROUNDS], check=True)
+    subprocess.run([f"{BIN}/capture", "--bundle=none", "-q", "-F", "499", "-o", "rare.data", "--", "./plain", ROUNDS], check=True)
     code, why = compare("--base", *base, "--new", "rare.data")
     tap.check(code == 2 and "499" in why and "--force" in why, "another frequency: not comparable", why)
     code, r = compare("--force", "--base", *base, "--new", "rare.data")
@@ -139,7 +139,7 @@ def live():
     # One of eight runs shares its processor with another program.
     cpu = str(min(os.sched_getaffinity(0)))
     busy = subprocess.Popen(["taskset", "-c", cpu, "./plain", "100000000"])
-    subprocess.run(["taskset", "-c", cpu, f"{BIN}/capture", "-q", "-F", "3999", "-o", new[1], "--", "./plain-v2", ROUNDS], check=True)
+    subprocess.run(["taskset", "-c", cpu, f"{BIN}/capture", "--bundle=none", "-q", "-F", "3999", "-o", new[1], "--", "./plain-v2", ROUNDS], check=True)
     busy.kill()
     busy.wait()
     code, r = compare("--base", *base, "--new", *new)

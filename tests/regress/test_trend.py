@@ -82,7 +82,7 @@ def live():
     for i in range(12):
         # Names against the order of time, which is in the profiles.
         out = f"stored/{99 - i}.pb.gz"
-        subprocess.run([f"{BIN}/capture", "-q", "-F", "4999", "-o", "r.data", "--", "./one" if i < 7 else "./other", "1200"], check=True)
+        subprocess.run([f"{BIN}/capture", "--bundle=none", "-q", "-F", "4999", "-o", "r.data", "--", "./one" if i < 7 else "./other", "1200"], check=True)
         subprocess.run([f"{BIN}/resolve", "-q", "r.data", "-o", out], check=True)
         sizes.append(os.path.getsize(out))
     code, r = trend("stored")

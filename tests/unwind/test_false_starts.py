@@ -83,7 +83,7 @@ def frames(name, false, pad, move="mov %rsp,%rbp", size=16):
     run("gcc", "-o", "false", "false.s")
     at = {l.split()[2]: int(l.split()[0], 16) for l in run("nm", "false").splitlines() if len(l.split()) == 3}
     run("strip", "false")
-    run(CAPTURE, "-q", "-F", "999", "-e", "cpu-clock:u", "-o", "x.data", "--", "./false")
+    run(CAPTURE, "--bundle=none", "-q", "-F", "999", "-e", "cpu-clock:u", "-o", "x.data", "--", "./false")
     order, wrong, whole, n = ["main", "f", "leaf"], [], 0, 0
     for line in run(RESOLVE, "-q", "-f", "jsonl", "x.data").splitlines():
         # The program's code is less than a page, which begins anywhere.

@@ -85,7 +85,7 @@ def check(name, cmd, files, rate=4999, own=SELF, gap=None, least=0.8, strip=Fals
     if run(*cmd[:-1], "0").returncode:
         return tap.check(False, f"{name}: the program ends well")
     env = dict(os.environ, GODEBUG="gcshrinkstackoff=1")
-    p = run(CAPTURE, "-q", "-F", str(rate), "--call-graph", "dwarf,16384", "-o", "truth.data", "--", *cmd, env=env)
+    p = run(CAPTURE, "--bundle=none", "-q", "-F", str(rate), "--call-graph", "dwarf,16384", "-o", "truth.data", "--", *cmd, env=env)
     if p.returncode:
         return tap.check(False, f"{name}: it ends well when it is recorded", f"status {p.returncode}", p.stderr)
     r = run(TOOL, "truth.data", "symbols")
