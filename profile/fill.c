@@ -45,39 +45,47 @@ static uint32_t add_comm(struct profile *p, const char *comm)
 	return id;
 }
 
-/* The cgroup as the label that it becomes; a string id. */
-static uint32_t add_cgroup(struct profile *p, const char *cgroup)
+/* A text as the label that it becomes; equal texts have the same pointer. A string id. */
+static uint32_t add_text_label(struct profile *p, const char *key, const char *value)
 {
 	struct profile_index *x = p->index_;
 	struct text set = {0};
 	uint32_t id;
 
-	if (!(x->keep & PROFILE_KEEP_LABELS) || !cgroup)
+	if (!(x->keep & PROFILE_KEEP_LABELS) || !value)
 		return 0;
-	id = hash_get(&x->cgroups, (uintptr_t)cgroup);
+	id = hash_get(&x->texts, (uintptr_t)value);
 	if (id != HASH_NONE)
 		return id;
-	profile_label_add(&set, &(struct profile_label){.key = "cgroup", .text = cgroup});
+	profile_label_add(&set, &(struct profile_label){.key = key, .text = value});
 	id = set.failed ? STRTAB_FAILED : strtab_add(&p->strings, set.s, set.n);
 	text_done(&set);
-	if (id != STRTAB_FAILED && hash_put(&x->cgroups, (uintptr_t)cgroup, id))
+	if (id != STRTAB_FAILED && hash_put(&x->texts, (uintptr_t)value, id))
 		return STRTAB_FAILED;
 	return id;
 }
 
-/* The labels of a sample with values, and of its cgroup; a string id. */
+/* The labels of a sample with values, of its cgroup, and of the state that it waits in; a string
+ * id.
+ */
 static uint32_t add_labels(struct profile *p, const struct perf_sample *s,
 			   const struct stack_trace *t)
 {
-	const uint32_t cgroup = add_cgroup(p, s->cgroup);
+	const uint32_t cgroup = add_text_label(p, "cgroup", s->cgroup);
+	const uint32_t state = add_text_label(p, "state", s->state);
 	struct text set = {0};
 	uint32_t id;
 
-	if (!t->labels || !(p->index_->keep & PROFILE_KEEP_LABELS) || cgroup == STRTAB_FAILED)
-		return cgroup;
+	if (cgroup == STRTAB_FAILED || state == STRTAB_FAILED)
+		return STRTAB_FAILED;
+	if (!(p->index_->keep & PROFILE_KEEP_LABELS) || (!t->labels && (!cgroup || !state)))
+		return cgroup ? cgroup : state;
 	if (cgroup)
 		text_add(&set, strtab_get(&p->strings, cgroup), strtab_len(&p->strings, cgroup));
-	text_add(&set, t->labels, t->labels_len);
+	if (state)
+		text_add(&set, strtab_get(&p->strings, state), strtab_len(&p->strings, state));
+	if (t->labels)
+		text_add(&set, t->labels, t->labels_len);
 	id = set.failed ? STRTAB_FAILED : strtab_add(&p->strings, set.s, set.n);
 	text_done(&set);
 	return id;

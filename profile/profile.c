@@ -49,7 +49,7 @@ static void index_free(struct profile_index *x)
 	hash_index_done(&x->locations);
 	hash_index_done(&x->nodes);
 	hash_done(&x->comms);
-	hash_done(&x->cgroups);
+	hash_done(&x->texts);
 	hash_index_done(&x->samples);
 	hash_done(&x->places);
 	hash_done(&x->functions);

@@ -261,6 +261,7 @@ int deliver_weighed(struct perf_file *f, struct held *h, const struct perf_event
 		return rc;
 	s->event = event;
 	s->period = weight;
+	s->state = switches_state(f, s);
 	batch_commit(f, f->filling, s);
 	return 0;
 }

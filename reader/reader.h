@@ -250,6 +250,9 @@ struct perf_sample {
 	/* The path of its cgroup ("cgroup-25" if no record names that), equal paths by the same
 	 * pointer; valid until close. NULL: not recorded. */
 	const char *cgroup;
+	/* Of a wait (perf_file_options.off_cpu): "sleeping", "uninterruptible" ..; equal states by
+	 * the same pointer. NULL: not known, or no wait. */
+	const char *state;
 	const uint64_t *ips; /* call chain as recorded, leaf first, context markers included */
 	struct perf_regs user_regs;
 	const uint8_t *user_stack; /* copy of memory from the user stack pointer up */

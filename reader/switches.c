@@ -314,6 +314,35 @@ void switches_done(struct switches *w)
 	vec_done(&w->threads);
 }
 
+/* include/trace/events/sched.h: common fields (8 bytes), char prev_comm[16], pid_t prev_pid, int
+ * prev_prio, long prev_state. The states are those that it prints: 0 and 0x100 could run, the
+ * others are bits of TASK_REPORT of include/linux/sched.h. The pid says that the fields are there.
+ */
+enum { RAW_PID = 24, RAW_STATE = 32 };
+
+const char *switches_state(const struct perf_file *f, const struct perf_sample *s)
+{
+	static const char *const names[] = {"sleeping", "uninterruptible", "stopped", "traced",
+					    "dead",	"zombie",	   "parked",  "idle"};
+	const struct perf_sample_extra *x = s->extra;
+	struct buf b;
+	uint32_t pid, state;
+
+	if (!x || x->raw_size < RAW_STATE + 8)
+		return NULL;
+	b = buf_make(x->raw, x->raw_size, 0, f->swap);
+	buf_seek(&b, RAW_PID);
+	pid = buf_u32(&b);
+	buf_seek(&b, RAW_STATE);
+	state = buf_u32(&b);
+	if (pid != s->tid || state > 0x1ff)
+		return NULL;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (state >> i & 1)
+			return names[i];
+	return "runnable";
+}
+
 /* ---- records -------------------------------------------------------------------------------- */
 
 /* The thread and the time that a record's trailer has. */

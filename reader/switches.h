@@ -59,6 +59,8 @@ struct sample_record;
 int switches_sample(struct perf_file *f, const struct perf_sample *s, struct held *h);
 void switches_begin_thread(struct perf_file *f, uint32_t pid, uint32_t tid, uint64_t time_ns,
 			   enum switch_state state);
+/* In which state a sample of sched:sched_switch gave up its processor; NULL: not known. */
+const char *switches_state(const struct perf_file *f, const struct perf_sample *s);
 /* The thread has ended: delivers what is held. */
 int switches_end_thread(struct perf_file *f, uint32_t tid, uint64_t time_ns);
 /* The recording has ended: delivers what is held of some thread. Returns 1 if there was one. */

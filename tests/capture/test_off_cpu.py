@@ -195,4 +195,27 @@ for i in range(12):
     if q.returncode not in (0, 1, 2) or "Sanitizer" in q.stderr:
         bad.append((i, q.returncode, q.stderr[-300:]))
 tap.check(not bad, "damaged copies: an answer and no crash", bad)
+
+# ---- states ----------------------------------------------------------------------------------------
+with open("states.c", "w") as f:
+    f.write(r"""
+#define _GNU_SOURCE
+#include <unistd.h>
+#include <sys/wait.h>
+__attribute__((noipa)) static void starts(void) { for (int i = 0; i < 5; i++) { if (!vfork()) { usleep(20000); _exit(0); } wait(0); } __asm__ volatile(""); }
+__attribute__((noipa)) static void naps(void) { for (int i = 0; i < 5; i++) usleep(20000); __asm__ volatile(""); }
+int main(void) { starts(); naps(); return 0; }
+""")
+run(["gcc", "-O1", "-g", "states.c", "-o", "states"])
+capture("--off-cpu", "-o", "states.data", "--", "./states")
+text = run([RESOLVE, "-q", "-f", "folded", "--by", "state", "states.data"]).stdout
+waits = {}
+for line in text.splitlines():
+    stack, ns = line.rsplit(" ", 1)
+    for name in ("starts", "naps"):
+        if f";{name};" in stack and "vfork" not in stack.split(";")[-1]:
+            waits.setdefault((stack.split(";")[0], name), []).append(int(ns))
+parent = sum(waits.get(("uninterruptible", "starts"), [0]))
+tap.check(parent >= 100e6 and sum(waits.get(("sleeping", "naps"), [0])) >= 100e6 and not waits.get(("uninterruptible", "naps")),
+          "--by state: the parent of a vfork waits uninterruptibly, a nap sleeps", text)
 tap.end()
