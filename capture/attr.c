@@ -58,9 +58,9 @@ void attr_for_samples(struct perf_event_attr *a, const struct event *e, const st
 	a->exclude_idle = e->exclude_idle;
 	a->exclude_callchain_kernel = e->exclude_kernel;
 	a->sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD;
-	if (e->is_switch) {
+	if (e->is_switch || e->is_waking) {
 		a->sample_type |= PERF_SAMPLE_RAW;
-		a->context_switch = 1;
+		a->context_switch = e->is_switch;
 		a->freq = 1;
 		a->sample_freq = SWITCH_HZ;
 	} else if (event_is_tracepoint(e->type) || e->is_probe) {

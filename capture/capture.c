@@ -297,6 +297,15 @@ static bool wait_for_records(struct recording *r)
 	return sideband;
 }
 
+/* A snapshot is as exact as its rounds are short. */
+static uint64_t round_ns(const struct recording *r)
+{
+	const uint64_t ns = r->rounds < FIRST_ROUNDS ? FIRST_ROUND_NS : ROUND_NS;
+	const uint64_t part = r->flight.window.length_ns / WINDOW_SEGMENTS / 2;
+
+	return r->flight.on && part < ns ? part : ns;
+}
+
 static int drain_round(struct recording *r, uint64_t now, struct err *err)
 {
 	size_t pending;
@@ -307,9 +316,7 @@ static int drain_round(struct recording *r, uint64_t now, struct err *err)
 		return rc;
 	r->behind = !complete;
 	pending = record_writer_round_bytes(r->drain.writer);
-	if (!complete ||
-	    (pending < ROUND_BYTES &&
-	     now - r->round_start_ns < (r->rounds < FIRST_ROUNDS ? FIRST_ROUND_NS : ROUND_NS)))
+	if (!complete || (pending < ROUND_BYTES && now - r->round_start_ns < round_ns(r)))
 		return 0;
 	r->rounds += pending != 0;
 	r->round_start_ns = now;

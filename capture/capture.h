@@ -101,6 +101,7 @@ struct capture_options {
 	bool keep_env; /* arguments and environment stay in stack copies */
 	bool off_cpu;  /* --off-cpu: where threads wait; with events beside them */
 	bool wall;     /* --wall: these and samples of a clock, as one event */
+	bool wakers;   /* --wakers: and who ends the waits */
 	bool no_touch; /* stack pages that are missing stay missing */
 	bool no_compress, no_inherit;
 	bool no_kernel;		    /* samples of user code only */

@@ -56,7 +56,7 @@ static bool adapt(struct session *s, size_t event, int errnum)
 	if (event == s->n_events) /* the sideband needs no rights and no PMU */
 		return false;
 	if ((errnum == EACCES || errnum == EPERM) && !a->exclude_kernel && !a->exclude_user &&
-	    !s->events[event].is_switch) {
+	    !s->events[event].is_switch && !s->events[event].is_waking) {
 		exclude_kernel(s, event);
 		return true;
 	}

@@ -18,6 +18,7 @@ struct event {
 	bool is_probe;
 	bool is_trigger;      /* its samples ask for a snapshot (flight.h) */
 	bool is_switch;	      /* context switches, see switch_event.h */
+	bool is_waking;	      /* what ends their waits, too */
 	bool is_kernel_probe; /* "kprobe:f", "kretprobe:f" */
 	/* Its samples need no stack: the second half of a span, which has that of the first. */
 	bool no_stack;

@@ -102,13 +102,21 @@ static int append_losses(struct recording *r, uint64_t begin_ns, struct err *err
 	return record_writer_append(r->drain.writer, &rec, sizeof rec) ? err_nomem(err) : 0;
 }
 
+/* What was there before the events were on is no part of it. */
+static uint64_t begin_of(const struct recording *r)
+{
+	const uint64_t begin_ns = window_begin_ns(&r->flight.window);
+	const uint64_t first_ns = r->begin_ns + r->opt->delay_ms * 1000000ull;
+
+	return begin_ns > first_ns ? begin_ns : first_ns;
+}
+
 /* Writes the window, which ends now, to a file. */
 static int write_window(struct recording *r, const char *path, uint64_t end_ns, struct err *err)
 {
-	const uint64_t begin_ns = window_begin_ns(&r->flight.window);
-	struct record_writer_options to = {0};
+	struct record_writer_options to = {.end_ns = end_ns};
 	struct window_totals has;
-	uint64_t before;
+	uint64_t before, begin_ns;
 	int rc = perfdata_create(&r->file, path, err);
 
 	if (rc)
@@ -121,6 +129,7 @@ static int write_window(struct recording *r, const char *path, uint64_t end_ns, 
 		return rc;
 	}
 	record_writer_spill(r->drain.writer, &to, &has);
+	begin_ns = begin_of(r);
 	before = r->result->samples;
 	if (r->drain.switched)
 		rc = recording_end_switches(r, begin_ns, end_ns, err);
@@ -135,12 +144,13 @@ static int write_window(struct recording *r, const char *path, uint64_t end_ns, 
 static void note_short_window(struct recording *r, uint64_t end_ns)
 {
 	const struct window *w = &r->flight.window;
+	const uint64_t begin_ns = begin_of(r);
 
-	if (w->cut_short && end_ns - window_begin_ns(w) < w->length_ns)
+	if (w->cut_short && end_ns > begin_ns && end_ns - begin_ns < w->length_ns)
 		capture_note(r->result,
 			     "the snapshot has the last %.1f s: more than %zu MB were recorded in "
 			     "%u s; --max-size is the bound",
-			     (double)(end_ns - window_begin_ns(w)) / 1e9, w->max_bytes >> 20,
+			     (double)(end_ns - begin_ns) / 1e9, w->max_bytes >> 20,
 			     r->opt->snapshot_s);
 }
 
@@ -175,6 +185,7 @@ static void write_snapshot(struct recording *r, const char *path, const char *wh
 static void write_snapshot(struct recording *r, const char *path, const char *why, int fd)
 {
 	const uint64_t end_ns = now_ns();
+	uint64_t begin_ns;
 	struct report report = {.shot = {.why = ""}};
 	struct capture_options o = *r->opt;
 	struct err err = {0};
@@ -188,6 +199,7 @@ static void write_snapshot(struct recording *r, const char *path, const char *wh
 	r->opt = &o;
 	r->result->n_notes = 0;
 	report.rc = write_window(r, path, end_ns, &err);
+	begin_ns = begin_of(r);
 	if (report.rc)
 		err_format(&err, report.problem, sizeof report.problem);
 	snprintf(report.shot.why, sizeof report.shot.why, "%s", why);
@@ -195,7 +207,7 @@ static void write_snapshot(struct recording *r, const char *path, const char *wh
 	report.shot.samples = r->result->samples;
 	report.shot.lost = r->result->lost;
 	report.shot.bytes = r->result->bytes_written;
-	report.shot.seconds = (double)(end_ns - window_begin_ns(&r->flight.window)) / 1e9;
+	report.shot.seconds = end_ns > begin_ns ? (double)(end_ns - begin_ns) / 1e9 : 0;
 	_exit(write_all(fd, &report, sizeof report) ? 1 : 0);
 }
 

@@ -624,6 +624,7 @@ void record_writer_spill(struct record_writer *s, const struct record_writer_opt
 	s->opt.reserve_bytes = to->reserve_bytes;
 	s->opt.window = NULL;
 	s->data_bytes = to->data_bytes;
+	window_drop_old(w, to->end_ns);
 	if (!s->error)
 		s->error = put_window(s, w, ret);
 	/* A forked process has no thread that packs the blocks which wait. */

@@ -37,6 +37,7 @@ struct record_writer_options {
 	int level;		 /* of zstd; 0: write the records as they are */
 	size_t queue_bytes;	 /* the writer is full when more bytes wait for the helper */
 	size_t reserve_bytes;	 /* disk space kept free after the data, for the end of the file */
+	uint64_t end_ns;	 /* of a spill: CLOCK_MONOTONIC, the end of the window */
 };
 
 int record_writer_start(struct record_writer **ret, const struct record_writer_options *opt,

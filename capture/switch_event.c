@@ -21,6 +21,9 @@ int switch_events_choose(struct session *s, struct err *err)
 	struct event *e;
 	int rc = 0;
 
+	if (o->wakers && !o->off_cpu && !o->wall)
+		return err_set(err, ERR_USAGE, NULL,
+			       "--wakers shows what ends waits: with --off-cpu or --wall");
 	if (!o->off_cpu && !o->wall)
 		return 0;
 	if (o->call_graph == CALL_GRAPH_NONE)
@@ -33,13 +36,20 @@ int switch_events_choose(struct session *s, struct err *err)
 		rc = event_parse(&s->events[s->n_events++], "cpu-clock", 9, err);
 	if (rc)
 		return rc;
-	if (s->n_events == CAPTURE_EVENTS_MAX)
+	if (s->n_events + (o->wakers ? 2 : 1) > CAPTURE_EVENTS_MAX)
 		return err_set(err, ERR_USAGE, NULL, "more than %d events", CAPTURE_EVENTS_MAX);
 	e = &s->events[s->n_events++];
 	*e = (struct event){.type = PERF_TYPE_TRACEPOINT,
 			    .is_switch = true,
 			    .tracefs_name = "sched/sched_switch"};
 	snprintf(e->name, sizeof e->name, "%s", o->wall ? "wall" : "off-cpu");
+	if (!o->wakers)
+		return 0;
+	e = &s->events[s->n_events++];
+	*e = (struct event){.type = PERF_TYPE_TRACEPOINT,
+			    .is_waking = true,
+			    .tracefs_name = "sched/sched_waking"};
+	snprintf(e->name, sizeof e->name, "waker");
 	return 0;
 }
 
@@ -51,25 +61,32 @@ const struct event *switch_event(const struct session *s)
 	return NULL;
 }
 
-int switch_events_find(struct session *s, struct err *err)
+static int find_id(const struct session *s, struct event *e, struct err *err)
 {
-	struct event *e = (struct event *)(uintptr_t)switch_event(s);
-	struct perf_rights rights;
 	char path[192];
 
-	if (!e)
+	snprintf(path, sizeof path, "%s/events/%s/id", s->probes.tracefs, e->tracefs_name);
+	if (sysfile_u64(path, &e->config))
+		return err_errno(err, errno, path, "read the tracepoint's id");
+	return 0;
+}
+
+int switch_events_find(struct session *s, struct err *err)
+{
+	int rc = 0;
+
+	if (!switch_event(s))
 		return 0;
-	perf_rights_read(&rights);
 	if (probe_events_tracefs(&s->probes, err))
 		return err_set(
 			err, ERR_PERMISSION, NULL,
 			"--off-cpu and --wall sample sched:sched_switch, which needs tracefs "
 			"and root: run capture with sudo, or, without either, "
 			"--every 10 -p PID");
-	snprintf(path, sizeof path, "%s/events/%s/id", s->probes.tracefs, e->tracefs_name);
-	if (sysfile_u64(path, &e->config))
-		return err_errno(err, errno, path, "read the id of sched:sched_switch");
-	return 0;
+	for (size_t i = 0; i < s->n_events && !rc; i++)
+		if (s->events[i].is_switch || s->events[i].is_waking)
+			rc = find_id(s, &s->events[i], err);
+	return rc;
 }
 
 int switch_note_record(struct hash_table *seen, const uint8_t *rec, size_t n)

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "capture/attr.h"
+
 static uint64_t now_ns(void)
 {
 	struct timespec ts = {0};
@@ -48,6 +50,22 @@ static uint64_t sample_time(const uint8_t *rec, size_t n)
 	return t;
 }
 
+/* attr.h: other records end with pid and tid, and then their time. */
+static uint64_t trailer_time(const uint8_t *rec, size_t n)
+{
+	uint64_t t = 0;
+
+	if (n >= sizeof(struct perf_event_header) + ATTR_SAMPLE_ID_BYTES)
+		memcpy(&t, rec + n - ATTR_SAMPLE_ID_BYTES + 8, sizeof t);
+	return t;
+}
+
+static void note_time(uint64_t *first, uint64_t t)
+{
+	if (t && (!*first || t < *first))
+		*first = t;
+}
+
 static bool is_of_samples(uint32_t type)
 {
 	return type == PERF_RECORD_SAMPLE || type == PERF_RECORD_SWITCH ||
@@ -67,15 +85,15 @@ void window_note(struct window *w, const uint8_t *records, size_t n)
 	for (size_t at = 0; at < n; at += h.size) {
 		memcpy(&h, records + at, sizeof h);
 		if (h.type == PERF_RECORD_SAMPLE) {
-			uint64_t t = sample_time(records + at, h.size);
-
 			s->samples++;
-			if (t && (!s->first_sample_ns || t < s->first_sample_ns))
-				s->first_sample_ns = t;
+			note_time(&s->first_sample_ns, sample_time(records + at, h.size));
+		} else if (h.type == PERF_RECORD_SWITCH || h.type == PERF_RECORD_SWITCH_CPU_WIDE) {
+			note_time(&s->first_ns, trailer_time(records + at, h.size));
 		} else if (!is_of_samples(h.type)) {
 			put(w, &s->records, records + at, h.size);
 		}
 	}
+	note_time(&s->first_ns, s->first_sample_ns);
 }
 
 bool window_is_due(const struct window *w)
@@ -126,7 +144,11 @@ void window_cut(struct window *w)
 
 uint64_t window_begin_ns(const struct window *w)
 {
-	return w->segments.n ? w->segments.v[0].begin_ns : 0;
+	const struct segment *s = w->segments.n ? &w->segments.v[0] : NULL;
+
+	if (!s)
+		return 0;
+	return s->first_ns && s->first_ns < s->begin_ns ? s->first_ns : s->begin_ns;
 }
 
 void window_done(struct window *w)

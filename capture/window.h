@@ -23,6 +23,7 @@ struct segment {
 	uint64_t begin_ns, end_ns; /* of CLOCK_MONOTONIC: when its records were written */
 	uint64_t samples, raw_bytes;
 	uint64_t first_sample_ns; /* 0: none */
+	uint64_t first_ns;	  /* of samples and switches, which are older than begin_ns */
 };
 
 struct window {
@@ -45,7 +46,7 @@ bool window_is_due(const struct window *w);
 void window_cut(struct window *w);
 /* Drops what is too old. */
 void window_drop_old(struct window *w, uint64_t now_ns);
-/* When the records of the window begin; 0: it is empty. */
+/* From when on the window has all that was recorded; 0: it is empty. */
 uint64_t window_begin_ns(const struct window *w);
 void window_done(struct window *w);
 

@@ -356,6 +356,7 @@ static const struct option_row options[] = {
 	 SETS_FLAG(opt.off_cpu)},
 	{0, "wall", NULL, NULL, "this and samples of what runs, as one profile",
 	 SETS_FLAG(opt.wall)},
+	{0, "wakers", NULL, NULL, "and the stacks of what ends the waits", SETS_FLAG(opt.wakers)},
 	HEADING("what goes into a sample"),
 	{0, "call-graph", NULL, "HOW",
 	 "dwarf[,BYTES]: registers and BYTES of stack, unwound later\n"

@@ -727,17 +727,19 @@ static void write_strings(struct text *out, const struct strtab *strings)
 		text_add(out, strtab_get(strings, i), strtab_len(strings, i));
 }
 
-/* The label that is a level above stacks: that of --by, else cgroups where they were recorded. */
+/* The label that is a level above stacks: that of --by, else what was recorded of these. */
 static const char *label_that_groups(const struct profile *p, const struct output_options *opt)
 {
+	static const char *const keys[] = {"cgroup", "state"};
 	struct profile_label l;
 
 	if (opt->style.by || opt->diff.is_diff)
 		return opt->diff.is_diff ? NULL : opt->style.by;
-	for (size_t i = 0; i < p->samples.n; i++)
-		if (p->samples.v[i].labels &&
-		    profile_label_named(p, &p->samples.v[i], "cgroup", &l))
-			return "cgroup";
+	for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+		for (size_t i = 0; i < p->samples.n; i++)
+			if (p->samples.v[i].labels &&
+			    profile_label_named(p, &p->samples.v[i], keys[k], &l))
+				return keys[k];
 	return NULL;
 }
 

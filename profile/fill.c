@@ -65,25 +65,34 @@ static uint32_t add_text_label(struct profile *p, const char *key, const char *v
 	return id;
 }
 
-/* The labels of a sample with values, of its cgroup, and of the state that it waits in; a string
- * id.
- */
+/* The labels of a sample: the texts that it has, and those with values; a string id. */
 static uint32_t add_labels(struct profile *p, const struct perf_sample *s,
 			   const struct stack_trace *t)
 {
-	const uint32_t cgroup = add_text_label(p, "cgroup", s->cgroup);
-	const uint32_t state = add_text_label(p, "state", s->state);
+	const struct {
+		const char *key, *value;
+	} texts[] = {{"cgroup", s->cgroup}, {"state", s->state}, {"wakes", s->wakes}};
 	struct text set = {0};
-	uint32_t id;
+	uint32_t id = 0, n = 0;
 
-	if (cgroup == STRTAB_FAILED || state == STRTAB_FAILED)
-		return STRTAB_FAILED;
-	if (!(p->index_->keep & PROFILE_KEEP_LABELS) || (!t->labels && (!cgroup || !state)))
-		return cgroup ? cgroup : state;
-	if (cgroup)
-		text_add(&set, strtab_get(&p->strings, cgroup), strtab_len(&p->strings, cgroup));
-	if (state)
-		text_add(&set, strtab_get(&p->strings, state), strtab_len(&p->strings, state));
+	if (!(p->index_->keep & PROFILE_KEEP_LABELS))
+		return 0;
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		const uint32_t one = add_text_label(p, texts[i].key, texts[i].value);
+
+		if (one == STRTAB_FAILED)
+			return STRTAB_FAILED;
+		n += one != 0;
+		id = one ? one : id;
+	}
+	if (!t->labels && n < 2)
+		return id;
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		const uint32_t one = add_text_label(p, texts[i].key, texts[i].value);
+
+		text_add(&set, strtab_get(&p->strings, one),
+			 one ? strtab_len(&p->strings, one) : 0);
+	}
 	if (t->labels)
 		text_add(&set, t->labels, t->labels_len);
 	id = set.failed ? STRTAB_FAILED : strtab_add(&p->strings, set.s, set.n);

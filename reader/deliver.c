@@ -406,6 +406,12 @@ static inline int deliver_sample(struct perf_file *f, struct batch *b, struct bl
 		return -ERR_NOMEM;
 	if (e->is_switch)
 		return hold_switch(f, s, e, r);
+	if (e->is_waking && f->switches.on) {
+		rc = switches_waking(f, s);
+		if (rc > 0)
+			batch_commit(f, b, s);
+		return rc < 0 ? rc : 0;
+	}
 	if (chain_is_deferred(s, &cookie))
 		return hold(f, s, e, r, cookie);
 	if (f->switches.on && f->switches.wall &&

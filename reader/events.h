@@ -33,6 +33,7 @@ struct event {
 	struct sample_layout layout;
 	bool named;	/* the recording has the name */
 	bool is_switch; /* samples are of context switches that are weighed (switches.h) */
+	bool is_waking; /* samples are of sched:sched_waking: the waits that end are weighed */
 	uint16_t sample_id_pos, sample_time_pos;
 	uint16_t trailer_bytes, trailer_id_pos, trailer_time_pos;
 	VEC(uint64_t) ids;

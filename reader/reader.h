@@ -253,6 +253,9 @@ struct perf_sample {
 	/* Of a wait (perf_file_options.off_cpu): "sleeping", "uninterruptible" ..; equal states by
 	 * the same pointer. NULL: not known, or no wait. */
 	const char *state;
+	/* Of the event "waker": the command of the thread that it woke; as long as comm. Else NULL.
+	 */
+	const char *wakes;
 	const uint64_t *ips; /* call chain as recorded, leaf first, context markers included */
 	struct perf_regs user_regs;
 	const uint8_t *user_stack; /* copy of memory from the user stack pointer up */
@@ -286,7 +289,8 @@ struct perf_file_options {
 	bool trace_fields;
 	/* Samples of sched:sched_switch stand for the time that the thread does not run then, by
 	 * the context switches that were recorded, as the event "off-cpu", and "runnable" where it
-	 * could run. Samples of an event "off-cpu" always do. */
+	 * could run. Samples of an event "off-cpu" always do. Those of sched:sched_waking stand
+	 * for the waits that they end, as the event "waker". */
 	bool off_cpu;
 	/* These, and the samples of clocks, are one event "wall". */
 	bool wall;
@@ -452,6 +456,7 @@ struct perf_switch_times {
 	uint64_t ready_ns;	/* preempted: it could run */
 	uint64_t unknown_ns;	/* records were lost */
 	uint64_t carried_ns;	/* of off and ready: waits without a stack of their own */
+	uint64_t woken_ns;	/* of off: ended by a thread whose stack was recorded */
 };
 
 struct perf_file_stats {

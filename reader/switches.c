@@ -45,6 +45,33 @@ static int add_event(struct perf_file *f, const struct perf_event *like, const c
 	return 0;
 }
 
+static bool is_waking_event(const struct perf_file *f, const struct perf_event *e)
+{
+	return event_is_tracepoint(e->attr.type) &&
+	       (!strcmp(e->name, SWITCHES_WAKER) ||
+		(f->switches.wanted && !strcmp(e->name, "sched:sched_waking")));
+}
+
+/* Who ends the waits, if that was recorded too. */
+static int settle_waker(struct perf_file *f, size_t n)
+{
+	struct switches *w = &f->switches;
+
+	for (size_t i = 0; i < n; i++) {
+		struct event *e = f->events.v.v[i];
+		int rc;
+
+		if (e->is_waking || e->pub.is_ns || !is_waking_event(f, &e->pub))
+			continue;
+		e->is_waking = true;
+		e->pub.name = "sched:sched_waking";
+		rc = w->waker ? 0 : add_event(f, &e->pub, SWITCHES_WAKER, &w->waker);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
 int switches_settle(struct perf_file *f)
 {
 	struct switches *w = &f->switches;
@@ -62,15 +89,17 @@ int switches_settle(struct perf_file *f)
 		e->pub.name = "sched:sched_switch";
 		first = first ? first : &e->pub;
 	}
-	if (!first || w->on)
+	if (w->on)
+		return settle_waker(f, n);
+	if (!first)
 		return 0;
 	w->on = true;
 	rc = add_event(f, first, w->wall ? SWITCHES_WALL : SWITCHES_OFF_CPU,
 		       &w->events[SWITCH_WAITS]);
-	if (!rc && !w->wall)
-		return add_event(f, first, SWITCHES_READY, &w->events[SWITCH_READY]);
 	w->events[SWITCH_READY] = w->events[SWITCH_WAITS];
-	return rc;
+	if (!rc && !w->wall)
+		rc = add_event(f, first, SWITCHES_READY, &w->events[SWITCH_READY]);
+	return rc ? rc : settle_waker(f, n);
 }
 
 /* ---- threads -------------------------------------------------------------------------------- */
@@ -172,8 +201,29 @@ static void account(struct perf_file *f, struct switch_thread *t, uint64_t now)
 		return;
 	if (!t->has_own)
 		total->carried_ns += ns;
+	if (t->kind == SWITCH_WAITS && t->state == SWITCH_OFF && !t->is_woken)
+		t->unclaimed_ns += ns;
 	t->ns[t->kind] += ns;
 	t->counts[t->kind] = true;
+}
+
+/* include/trace/events/sched.h: common fields (8 bytes), char prev_comm[16], pid_t prev_pid, int
+ * prev_prio, long prev_state. The states are those that it prints: 0 and 0x100 could run, the
+ * others are bits of TASK_REPORT of include/linux/sched.h. The pid says that the fields are there.
+ */
+enum { RAW_PID = 24, RAW_STATE = 32 };
+
+/* sched_waking has the same fields of the thread that it wakes: char comm[16], pid_t pid. 0: there
+ * are none. */
+static uint32_t raw_pid(const struct perf_file *f, const struct perf_sample *s)
+{
+	struct buf b;
+
+	if (!s->extra || s->extra->raw_size < RAW_PID + 4)
+		return 0;
+	b = buf_make(s->extra->raw, s->extra->raw_size, 0, f->swap);
+	buf_seek(&b, RAW_PID);
+	return buf_u32(&b);
 }
 
 int switches_sample(struct perf_file *f, const struct perf_sample *s, struct held *h)
@@ -195,6 +245,7 @@ int switches_sample(struct perf_file *f, const struct perf_sample *s, struct hel
 		return rc;
 	}
 	note_time(w, s->time_ns);
+	w->foreign_pids |= s->tid && raw_pid(f, s) != s->tid;
 	t = s->tid ? find_or_add(f, s->pid, s->tid) : NULL;
 	if (!t) {
 		free(h);
@@ -218,6 +269,7 @@ static int switch_out(struct perf_file *f, struct switch_thread *t, uint64_t now
 	t->kind = (uint8_t)kind;
 	t->since_ns = now;
 	t->has_own = t->fresh;
+	t->is_woken = false;
 	if (!t->fresh)
 		return 0;
 	if (t->held[kind])
@@ -314,11 +366,32 @@ void switches_done(struct switches *w)
 	vec_done(&w->threads);
 }
 
-/* include/trace/events/sched.h: common fields (8 bytes), char prev_comm[16], pid_t prev_pid, int
- * prev_prio, long prev_state. The states are those that it prints: 0 and 0x100 could run, the
- * others are bits of TASK_REPORT of include/linux/sched.h. The pid says that the fields are there.
- */
-enum { RAW_PID = 24, RAW_STATE = 32 };
+/* The time from its beginning to the waking, which is not the time that its thread gets a
+ * processor. */
+int switches_waking(struct perf_file *f, struct perf_sample *s)
+{
+	struct switches *w = &f->switches;
+	struct switch_thread *t = w->foreign_pids ? NULL : find(w, raw_pid(f, s));
+	const struct machine_place *place;
+	uint64_t ns;
+
+	if (!t || t->state != SWITCH_OFF || t->kind != SWITCH_WAITS || t->is_woken)
+		return 0;
+	ns = s->time_ns > t->since_ns ? s->time_ns - t->since_ns : 0;
+	t->is_woken = true;
+	if (ns < w->least_ns)
+		return 0;
+	place = machine_place(f->machine, t->pid, t->tid);
+	if (!place)
+		return err_nomem(&f->err);
+	ns += t->unclaimed_ns;
+	t->unclaimed_ns = 0;
+	f->stats.switches.woken_ns += ns;
+	s->event = w->waker;
+	s->period = ns;
+	s->wakes = place->comm;
+	return 1;
+}
 
 const char *switches_state(const struct perf_file *f, const struct perf_sample *s)
 {
@@ -326,16 +399,14 @@ const char *switches_state(const struct perf_file *f, const struct perf_sample *
 					    "dead",	"zombie",	   "parked",  "idle"};
 	const struct perf_sample_extra *x = s->extra;
 	struct buf b;
-	uint32_t pid, state;
+	uint64_t state;
 
-	if (!x || x->raw_size < RAW_STATE + 8)
+	if (!x || x->raw_size < RAW_STATE + 8 || raw_pid(f, s) != s->tid)
 		return NULL;
 	b = buf_make(x->raw, x->raw_size, 0, f->swap);
-	buf_seek(&b, RAW_PID);
-	pid = buf_u32(&b);
 	buf_seek(&b, RAW_STATE);
-	state = buf_u32(&b);
-	if (pid != s->tid || state > 0x1ff)
+	state = buf_u64(&b);
+	if (state > 0x1ff)
 		return NULL;
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (state >> i & 1)

@@ -7,7 +7,9 @@
  * sample, so that the sum of each thread is exact however many of its switches were sampled. What a
  * thread waited before its first sample counts with that.
  *
- * What is preempted could run, and counts as another event. */
+ * What is preempted could run, and counts as another event.
+ *
+ * A sample of sched:sched_waking is of the thread that ends a wait, and stands for that wait. */
 #ifndef READER_SWITCHES_H
 #define READER_SWITCHES_H
 
@@ -21,6 +23,7 @@ struct perf_file;
 #define SWITCHES_OFF_CPU "off-cpu"
 #define SWITCHES_WALL	 "wall"
 #define SWITCHES_READY	 "runnable"
+#define SWITCHES_WAKER	 "waker"
 
 enum switch_kind { SWITCH_WAITS, SWITCH_READY, SWITCH_KINDS };
 /* LOST: it ran in between, and when is not known. */
@@ -31,7 +34,9 @@ struct switch_thread {
 	uint8_t state; /* enum switch_state */
 	uint8_t kind;  /* of the time that it is off */
 	bool has_own;  /* this time began with a sample */
+	bool is_woken; /* this wait has counted with who ended it */
 	uint64_t since_ns;
+	uint64_t unclaimed_ns;		 /* of waits whose end was not sampled since one was */
 	struct held *held[SWITCH_KINDS]; /* the last sample of each kind; NULL: none yet */
 	uint64_t ns[SWITCH_KINDS];	 /* that it stands for so far */
 	bool counts[SWITCH_KINDS];	 /* some of it is not below the least that counts */
@@ -44,7 +49,9 @@ struct switches {
 	bool wanted; /* sched:sched_switch is to be weighed, whatever it is called */
 	bool wall;   /* all is one event, with the samples of clocks */
 	uint64_t least_ns;
+	bool foreign_pids; /* the kernel's own, not those of this container */
 	const struct perf_event *events[SWITCH_KINDS]; /* that are delivered */
+	const struct perf_event *waker;		       /* and this; NULL: not recorded */
 	struct hash_table by_tid;		       /* -> threads */
 	VEC(struct switch_thread) threads;
 	uint64_t first_ns, last_ns; /* of what says something about switches */
@@ -59,6 +66,9 @@ struct sample_record;
 int switches_sample(struct perf_file *f, const struct perf_sample *s, struct held *h);
 void switches_begin_thread(struct perf_file *f, uint32_t pid, uint32_t tid, uint64_t time_ns,
 			   enum switch_state state);
+/* Makes a placed sample of sched:sched_waking one of the wait that it ends. Returns 1, 0 if it ends
+ * none that is known, or negative. */
+int switches_waking(struct perf_file *f, struct perf_sample *s);
 /* In which state a sample of sched:sched_switch gave up its processor; NULL: not known. */
 const char *switches_state(const struct perf_file *f, const struct perf_sample *s);
 /* The thread has ended: delivers what is held. */

@@ -140,6 +140,7 @@ void report_json(const struct loaded *p, const struct quality *q, double seconds
 		{"threads_off_ns", r->switches.off_ns},
 		{"threads_runnable_ns", r->switches.ready_ns},
 		{"threads_unknown_ns", r->switches.unknown_ns},
+		{"threads_woken_ns", r->switches.woken_ns},
 	};
 	size_t i;
 

@@ -196,26 +196,54 @@ for i in range(12):
         bad.append((i, q.returncode, q.stderr[-300:]))
 tap.check(not bad, "damaged copies: an answer and no crash", bad)
 
-# ---- states ----------------------------------------------------------------------------------------
+# ---- states, and who ends waits ----------------------------------------------------------------------
 with open("states.c", "w") as f:
     f.write(r"""
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <unistd.h>
 #include <sys/wait.h>
+static int ends[2];
 __attribute__((noipa)) static void starts(void) { for (int i = 0; i < 5; i++) { if (!vfork()) { usleep(20000); _exit(0); } wait(0); } __asm__ volatile(""); }
 __attribute__((noipa)) static void naps(void) { for (int i = 0; i < 5; i++) usleep(20000); __asm__ volatile(""); }
-int main(void) { starts(); naps(); return 0; }
+__attribute__((noipa)) static void takes(void) { char c; for (int i = 0; i < 5; i++) if (read(ends[0], &c, 1) != 1) _exit(1); __asm__ volatile(""); }
+__attribute__((noipa)) static void gives(void) { char c = 0; for (int i = 0; i < 5; i++) { usleep(20000); if (write(ends[1], &c, 1) != 1) _exit(1); } __asm__ volatile(""); }
+static void *work(void *a) { takes(); return a; }
+int main(void)
+{
+	pthread_t t;
+	starts();
+	naps();
+	if (pipe(ends) || pthread_create(&t, NULL, work, NULL))
+		return 1;
+	pthread_setname_np(t, "taker");
+	gives();
+	pthread_join(t, NULL);
+	return 0;
+}
 """)
-run(["gcc", "-O1", "-g", "states.c", "-o", "states"])
-capture("--off-cpu", "-o", "states.data", "--", "./states")
-text = run([RESOLVE, "-q", "-f", "folded", "--by", "state", "states.data"]).stdout
-waits = {}
-for line in text.splitlines():
-    stack, ns = line.rsplit(" ", 1)
-    for name in ("starts", "naps"):
-        if f";{name};" in stack and "vfork" not in stack.split(";")[-1]:
-            waits.setdefault((stack.split(";")[0], name), []).append(int(ns))
-parent = sum(waits.get(("uninterruptible", "starts"), [0]))
-tap.check(parent >= 100e6 and sum(waits.get(("sleeping", "naps"), [0])) >= 100e6 and not waits.get(("uninterruptible", "naps")),
-          "--by state: the parent of a vfork waits uninterruptibly, a nap sleeps", text)
+run(["gcc", "-O1", "-g", "-pthread", "states.c", "-o", "states"])
+r = capture("--off-cpu", "--wakers", "-o", "states.data", "./states")
+by_state = folded("states.data", "--event", "off-cpu", "--by", "state")
+
+
+def in_state(name, function):
+    return sum(of({s: n}, function) for s, n in by_state.items() if s.startswith(name + ";"))
+
+
+tap.check(in_state("uninterruptible", "starts") >= 0.1, "--by state: the parent of a vfork waits uninterruptibly", by_state)
+tap.check(in_state("sleeping", "naps") >= 0.1 and in_state("uninterruptible", "naps") < in_state("sleeping", "naps") / 2, "a nap sleeps", by_state)
+wakers = folded("states.data", "--event", "waker", "--by", "wakes")
+given = sum(of({s: n}, "main", "gives") for s, n in wakers.items() if s.startswith("taker;"))
+took = of(by_state, "takes")
+tap.check(0.08 <= given <= took, "--wakers: what wakes the reader of a pipe is the writer, for as long as that has waited", f"{given} of {took}", wakers)
+total = sums("states.data")
+tap.check(r.n_lost == 0 and abs(total["on"] + total["off"] + total["runnable"] + total["unknown"] - total["wall"]) < 1e-6 and
+          abs(sum(by_state.values()) / 1e9 - total["off"]) < 1e-6, "and the sums stay exact", total, sum(by_state.values()))
+raw = gzip.decompress(open("states.pb.gz", "rb").read()) if not run([RESOLVE, "-q", "-f", "pprof", "-o", "states.pb.gz", "states.data"]).returncode else b""
+tap.check(all(w in raw for w in (b"state", b"uninterruptible", b"wakes", b"taker")), "pprof has both as labels")
+page = run([RESOLVE, "-q", "-f", "html", "-o", "states.html", "states.data"], check=False)
+tap.check(page.returncode == 0 and os.path.getsize("states.html") > 0, "and the page is written with the level of states", page.stderr)
+q = run([CAPTURE, "--wakers", "true"], check=False)
+tap.check(q.returncode == 2 and "--off-cpu" in q.stderr, "--wakers alone: refused", q.stderr)
 tap.end()

@@ -89,6 +89,9 @@ tap.check(all(l.startswith("phases;_start;") and ";main;late" in l for l in text
           "a snapshot has the last second only, with names by maps of before", text, line)
 said = int(re.search(r"(\d+) samples", line)[1])
 tap.check(sum(int(l.rsplit(" ", 1)[1]) > 0 for l in text.splitlines()) and said > 0, "it says how many samples it has", line)
+times = [float(t) for t in re.findall(r"^phases .*?(\d+\.\d{6,}):", run([RESOLVE, "-f", "script", path]).stdout, re.M)]
+tap.check(times and max(times) - min(times) <= float(re.search(r"the last ([\d.]+) s", line)[1]) + 0.051, "no sample is older than it says",
+          line, times and max(times) - min(times))
 until(lambda: snapshot(recorder, "flight.data") and len(glob.glob("flight.data.2*")) == 2, "two files")
 snapshot(recorder, "flight.data")
 tap.check(len(glob.glob("flight.data.2*")) == 2, "--switch-max-files 2 keeps two", glob.glob("flight.data*"))
