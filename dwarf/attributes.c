@@ -8,6 +8,7 @@ enum {
 	GNU_call_site_value = 0x2111,
 	GNU_call_site_target = 0x2113,
 	GNU_tail_call = 0x2115,
+	GNU_all_call_sites = 0x2117,
 };
 
 static enum dwarf_attribute_slot slot_of(uint64_t attribute)
@@ -27,7 +28,7 @@ static enum dwarf_attribute_slot slot_of(uint64_t attribute)
 		[DW_AT_encoding] = DWARF_AT_ENCODING,
 		[DW_AT_data_member_location] = DWARF_AT_MEMBER_AT,
 		[DW_AT_bit_size] = DWARF_AT_BITS,
-		[DW_AT_data_bit_offset] = DWARF_AT_BITS,
+		[DW_AT_data_bit_offset] = DWARF_AT_BIT_AT,
 		[DW_AT_frame_base] = DWARF_AT_FRAME_BASE,
 		[DW_AT_call_return_pc] = DWARF_AT_CALL_RETURN,
 		[DW_AT_call_origin] = DWARF_AT_CALL_ORIGIN,
@@ -37,6 +38,8 @@ static enum dwarf_attribute_slot slot_of(uint64_t attribute)
 		[DW_AT_sibling] = DWARF_AT_SIBLING,
 		[DW_AT_declaration] = DWARF_AT_DECLARATION,
 		[DW_AT_loclists_base] = DWARF_AT_LOCLISTS_BASE,
+		[DW_AT_producer] = DWARF_AT_PRODUCER,
+		[DW_AT_call_all_calls] = DWARF_AT_ALL_CALLS,
 	};
 
 	switch (attribute) {
@@ -48,6 +51,8 @@ static enum dwarf_attribute_slot slot_of(uint64_t attribute)
 		return DWARF_AT_CALL_TARGET;
 	case GNU_tail_call:
 		return DWARF_AT_CALL_TAIL;
+	case GNU_all_call_sites:
+		return DWARF_AT_ALL_CALLS;
 	}
 	return attribute < sizeof slots ? (enum dwarf_attribute_slot)slots[attribute]
 					: DWARF_AT_SLOT_NONE;

@@ -63,7 +63,8 @@ static int compile_unit(struct dwarf_compiled_unit *part, const struct dwarf_fil
 	else
 		part->bytes += cu->unit->end - cu->unit->off;
 	if (!rc)
-		rc = dwarf_lines_read(&lines, main, filter, rows);
+		rc = dwarf_lines_read(&lines, main, filter,
+				      rows ? DWARF_ROWS_CHANGES : DWARF_ROWS_NONE);
 	if (!rc)
 		rc = dwarf_compiled_unit_merge(part, &code.ranges, code.n_groups, &lines, filter);
 	if (!rc && cu->abbrevs)

@@ -139,7 +139,10 @@ struct dwarf_enumerator {
 struct dwarf_member {
 	const char *name; /* NULL: none */
 	uint64_t off;
-	const struct dwarf_type *type; /* NULL: not known, or a bit field */
+	const struct dwarf_type *type; /* NULL: not known */
+	bool is_base;		       /* a base class, of which `type` has the members */
+	uint8_t bits;		       /* of a bit field, from bit_off on; else 0 */
+	uint64_t bit_off;	       /* of the structure */
 };
 
 struct dwarf_type {
@@ -149,7 +152,7 @@ struct dwarf_type {
 	bool to_text;	/* a pointer to characters */
 	const char *name;
 	const struct dwarf_enumerator *enumerators;
-	const struct dwarf_member *members; /* of structures, which have no base classes */
+	const struct dwarf_member *members; /* of structures, base classes too */
 	size_t n_enumerators, n_members;
 };
 
@@ -164,7 +167,7 @@ struct dwarf_param {
 	struct dwarf_expr where; /* no code: not known here, or has_value */
 	bool is_list; /* `where` is for this address; else for all of the function, which has
 		       * yet to store the parameters there at its beginning */
-	bool is_kept; /* `where` is for the next address too */
+	bool is_kept; /* the list says that `where` is for the next address too */
 	bool has_value;
 	uint64_t value;
 	/* Of the function itself: the register that it is passed in. */
@@ -201,7 +204,11 @@ struct dwarf_site {
 	const char *name; /* linkage name, or name; NULL: unknown */
 	const struct dwarf_type *result; /* NULL: none, or not known */
 	bool has_result;
+	bool is_result_told; /* its language's compilers say of each function whether it has one */
 	bool is_by_compiler_of_c; /* its language passes arguments as the processor's ABI says */
+	/* Of the compiler's words: it keeps parameters where they are, from `body` on; it was
+	 * told not to follow where they are. */
+	bool is_unoptimized, is_untracked;
 	struct dwarf_expr frame_base;
 	const struct dwarf_call *call; /* that ends just behind the address; NULL: not known */
 	uint64_t innermost; /* the same for all addresses of the innermost function's copy */

@@ -31,6 +31,7 @@ struct program {
 	uint64_t addr, file, line;
 	unsigned op_index;
 	bool in_sequence, dead;
+	bool all;		/* DWARF_ROWS_ALL */
 	struct dwarf_rows rows; /* in program order */
 	size_t first;		/* first row of the current sequence */
 	VEC(struct sequence) sequences;
@@ -238,12 +239,14 @@ static int close_sequence(struct program *p, uint64_t end)
 	return 0;
 }
 
-static inline bool same_place(const struct dwarf_row *a, const struct dwarf_row *b)
+static inline bool says_nothing_new(const struct program *p, const struct dwarf_row *a,
+				    const struct dwarf_row *b)
 {
-	return a->file == b->file && a->line == b->line;
+	return a->file == b->file && a->line == b->line && !p->all;
 }
 
-/* Adds a row if file or line changed. Of several rows at one address the last counts. */
+/* Adds a row if file or line changed, or all are wanted. Of several rows at one address the last
+ * counts. */
 static inline int emit(struct program *p)
 {
 	struct dwarf_row row = {p->addr, p->file < DWARF_ROW_END ? (uint32_t)p->file : 0,
@@ -252,7 +255,7 @@ static inline int emit(struct program *p)
 	const struct dwarf_row *last = rows->n > p->first ? &rows->v[rows->n - 1] : NULL;
 	uint64_t hi = UINT64_MAX;
 
-	if (p->dead || (last && same_place(last, &row) && row.addr >= last->addr))
+	if (p->dead || (last && says_nothing_new(p, last, &row) && row.addr >= last->addr))
 		return 0;
 	if (!p->in_sequence) {
 		p->in_sequence = true;
@@ -270,7 +273,7 @@ static inline int emit(struct program *p)
 	}
 	if (rows->n > p->first && rows->v[rows->n - 1].addr == row.addr)
 		rows->n--;
-	if (rows->n > p->first && same_place(&rows->v[rows->n - 1], &row))
+	if (rows->n > p->first && says_nothing_new(p, &rows->v[rows->n - 1], &row))
 		return 0;
 	return vec_push(rows, row) ? -ERR_NOMEM : 0;
 }
@@ -417,9 +420,9 @@ static int sort_rows(struct program *p)
 }
 
 int dwarf_lines_read(struct dwarf_lines *l, const struct dwarf_cu *cu,
-		     const struct dwarf_filter *filter, bool rows)
+		     const struct dwarf_filter *filter, enum dwarf_rows_wanted rows)
 {
-	struct program p = {.cu = cu, .filter = filter, .lines = l};
+	struct program p = {.cu = cu, .filter = filter, .lines = l, .all = rows == DWARF_ROWS_ALL};
 	int rc = 0;
 
 	*l = (struct dwarf_lines){.comp_dir = cu->comp_dir};

@@ -37,11 +37,17 @@ struct dwarf_lines {
 	bool damaged;		/* a part of the table is missing here */
 };
 
-/* Reads the header of the unit's table with its file names and, if `rows`, runs the program.
- * Sequences of dropped or unwanted code are left out. A damaged table ends early. Returns 0 or
- * -ERR_NOMEM. */
+enum dwarf_rows_wanted {
+	DWARF_ROWS_NONE,
+	DWARF_ROWS_CHANGES, /* where file or line change */
+	DWARF_ROWS_ALL,	    /* also where only the column or the like does */
+};
+
+/* Reads the header of the unit's table with its file names and, if rows are wanted, runs the
+ * program. Sequences of dropped or unwanted code are left out. A damaged table ends early. Returns
+ * 0 or -ERR_NOMEM. */
 int dwarf_lines_read(struct dwarf_lines *l, const struct dwarf_cu *cu,
-		     const struct dwarf_filter *filter, bool rows);
+		     const struct dwarf_filter *filter, enum dwarf_rows_wanted rows);
 void dwarf_lines_done(struct dwarf_lines *l);
 
 /* Bytes of the line table of a unit, header included; 0 without one. */

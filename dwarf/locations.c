@@ -127,8 +127,7 @@ bool dwarf_location_at(struct dwarf_params *p, const struct dwarf_param_unit *u,
 	struct list l = {.cu = cu, .base = cu->base_addr, .has_base = true};
 	uint64_t off, lo, hi;
 
-	*is_list = false;
-	*is_kept = true;
+	*is_list = *is_kept = false;
 	*ret = (struct dwarf_expr){a->block.data, (size_t)a->block.size};
 	if (!a->v.form || a->block.data)
 		return a->block.data;

@@ -111,25 +111,47 @@ struct members {
 	struct typing t;
 	const struct dwarf_param_unit *u;
 	VEC(struct dwarf_member) v;
-	bool is_other; /* it has what is not shown: bases, variants */
+	bool is_other; /* it has what is not shown: virtual bases, variants */
 	bool failed;
 };
+
+/* A base class is a member, too, one that is not a level deeper. */
+static bool add_base(struct members *m, const struct dwarf_any_die *d)
+{
+	struct dwarf_member member = {.is_base = true};
+
+	member.type = type_at((struct typing){m->t.p, m->t.depth + 1, m->t.within},
+			      dwarf_value_ref(m->u->cu, d->a[DWARF_AT_TYPE].v));
+	/* Where a virtual one is only a computation tells. */
+	m->is_other = !member.type || member.type->kind != DWARF_TYPE_STRUCT ||
+		      !dwarf_value_uint(d->a[DWARF_AT_MEMBER_AT].v, &member.off);
+	if (!m->is_other)
+		member.name = member.type->name;
+	m->failed |= vec_push(&m->v, member) != 0;
+	return !m->is_other && !m->failed && m->v.n < MEMBERS_MAX;
+}
 
 static bool add_member(void *arg, const struct dwarf_any_die *d)
 {
 	struct members *m = arg;
 	struct dwarf_member member = {.name = dwarf_value_string(m->u->cu, d->a[DWARF_AT_NAME].v)};
-	uint64_t off = 0;
+	const bool has_bits = d->a[DWARF_AT_BITS].v.form;
+	uint64_t bits = 0;
 
-	if (d->tag == DW_TAG_inheritance || d->tag == DW_TAG_variant_part)
+	if (d->tag == DW_TAG_inheritance)
+		return add_base(m, d);
+	if (d->tag == DW_TAG_variant_part)
 		m->is_other = true;
 	if (d->tag != DW_TAG_member || dwarf_flag_is_set(d->a[DWARF_AT_DECLARATION].v))
 		return !m->is_other;
 	member.off = number(d, DWARF_AT_MEMBER_AT, 0);
-	if (!d->a[DWARF_AT_BITS].v.form && !d->a[DWARF_AT_MEMBER_AT].block.data && m->t.within < 1)
+	if (has_bits && (!dwarf_value_uint(d->a[DWARF_AT_BITS].v, &bits) || !bits || bits > 64 ||
+			 !dwarf_value_uint(d->a[DWARF_AT_BIT_AT].v, &member.bit_off)))
+		bits = 0;
+	member.bits = (uint8_t)bits;
+	if ((!has_bits || bits) && !d->a[DWARF_AT_MEMBER_AT].block.data && m->t.within < 1)
 		member.type = type_at((struct typing){m->t.p, 0, m->t.within + 1},
 				      dwarf_value_ref(m->u->cu, d->a[DWARF_AT_TYPE].v));
-	(void)off;
 	m->failed |= vec_push(&m->v, member) != 0;
 	return !m->failed && m->v.n < MEMBERS_MAX;
 }

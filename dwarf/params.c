@@ -120,8 +120,10 @@ static void open_lists(struct dwarf_param_unit *u)
 	    s.data)
 		u->loclists = (struct dwarf_slice){s.data, s.size};
 	u->loclists_base = u->cu->unit->off_size == 8 ? 20 : 12; /* behind the header */
-	if (dwarf_any_die_read(u->cu, u->cu->unit->off + u->cu->unit->header_size, &root))
-		dwarf_value_uint(root.a[DWARF_AT_LOCLISTS_BASE].v, &u->loclists_base);
+	if (!dwarf_any_die_read(u->cu, u->cu->unit->off + u->cu->unit->header_size, &root))
+		return;
+	dwarf_value_uint(root.a[DWARF_AT_LOCLISTS_BASE].v, &u->loclists_base);
+	u->producer = dwarf_value_string(u->cu, root.a[DWARF_AT_PRODUCER].v);
 }
 
 static void open_unit(struct dwarf_params *p, struct dwarf_param_unit *u,
@@ -413,13 +415,13 @@ static struct dwarf_params_of *reversed(struct descent *s)
 
 void dwarf_param_lines(struct dwarf_params *p, struct dwarf_param_unit *u)
 {
-	if (!u->has_lines && dwarf_lines_read(&u->lines, &u->main, &p->filter, true) < 0)
+	if (!u->has_lines && dwarf_lines_read(&u->lines, &u->main, &p->filter, DWARF_ROWS_ALL) < 0)
 		p->failed = true;
 	u->has_lines = true;
 }
 
-/* Where the code begins that belongs to the second line that a function has: before, it stores its
- * parameters where they are to be. */
+/* Where the code begins that belongs to the second row of lines that a function has: before, it
+ * stores its parameters where they are to be. */
 static uint64_t body_of(struct dwarf_params *p, struct dwarf_param_unit *u,
 			const struct dwarf_function_range *f)
 {
@@ -482,10 +484,13 @@ static struct dwarf_site *make_site(struct dwarf_params *p, struct dwarf_param_u
 				    .function = f};
 	result = dwarf_param_inherited(p, &d, &owner, DWARF_AT_TYPE);
 	site->has_result = result.v.form;
+	site->is_result_told =
+		u->main.language != DW_LANG_Go && u->main.language != DW_LANG_Mips_Assembler;
 	if (site->has_result)
 		site->result = dwarf_param_type(p, dwarf_value_ref(owner->cu, result.v));
 	dwarf_location_at(p, u, &d.a[DWARF_AT_FRAME_BASE], vaddr, &site->frame_base, &is_list,
 			  &is_kept);
+	dwarf_param_places(u, &d, &site->is_unoptimized, &site->is_untracked);
 	vec_done(&s->params);
 	free(s);
 	return site;

@@ -22,6 +22,7 @@ struct dwarf_param_unit {
 	const struct dwarf_cu *cu; /* of the two the one with DIEs; NULL: damaged */
 	uint64_t loclists_base;
 	struct dwarf_slice loclists; /* .debug_loclists, or .debug_loc before DWARF 5 */
+	const char *producer;	     /* NULL: unknown */
 	bool is_read;
 	VEC(struct dwarf_function_range) functions; /* by lo */
 	VEC(uint64_t) entries;			    /* where functions with code begin */
@@ -79,11 +80,15 @@ static inline uint64_t dwarf_param_key(const struct dwarf_params *p, struct dwar
 	return hash_mix(hash_mix(p->seed, (uintptr_t)at.file), at.off);
 }
 
+/* param_places.c: how far to trust places that parameters have in all of a function. */
+void dwarf_param_places(const struct dwarf_param_unit *u, const struct dwarf_any_die *function,
+			bool *is_unoptimized, bool *is_untracked);
+
 /* param_types.c: the type of a DIE with DW_AT_type. NULL: not known. */
 const struct dwarf_type *dwarf_param_type(struct dwarf_params *p, struct dwarf_ref at);
 
 /* locations.c: the expression for vaddr of an attribute that is an expression or a list.
- * *is_kept: also for vaddr + 1. Returns false if there is none. */
+ * *is_kept: of a list, that also is for vaddr + 1. Returns false if there is none. */
 bool dwarf_location_at(struct dwarf_params *p, const struct dwarf_param_unit *u,
 		       const struct dwarf_attribute *a, uint64_t vaddr, struct dwarf_expr *ret,
 		       bool *is_list, bool *is_kept);

@@ -19,11 +19,14 @@ enum {
 	GNU_addr_index = 0xfb,
 };
 
-/* A value on the stack. Generic ones have no type and are as wide as an address. */
+/* A value on the stack. Generic ones have no type and are as wide as an address (DWARF5 2.5.1). */
 struct item {
 	uint64_t v;
 	uint8_t bytes;
-	bool is_signed;
+	bool is_typed, is_signed;
+	/* Only its lower bits are sure to be of the value: compilers take narrow integers out of
+	 * registers, whose upper bits may be anything, as if they were addresses. */
+	bool is_loose;
 };
 
 struct eval {
@@ -32,8 +35,8 @@ struct eval {
 	bool is_kept; /* registers that calls overwrite were kept by this one */
 	struct buf b;
 	struct item stack[STACK_MAX];
-	size_t n;
-	bool is_unknown; /* what is needed is not known, or not understood */
+	size_t n, wanted; /* wanted: bytes of the value; 0: not known, or an address */
+	bool is_unknown;  /* what is needed is not known, or not understood */
 	/* How the value is told: in a register, as itself, as bytes; else `top` is its address. */
 	enum { AT_ADDRESS, IN_REGISTER, IS_VALUE, IS_BYTES } how;
 	uint64_t reg;
@@ -56,14 +59,14 @@ static void push_item(struct eval *e, struct item i)
 
 static void push(struct eval *e, uint64_t v)
 {
-	push_item(e, (struct item){v, 8, false});
+	push_item(e, (struct item){.v = v, .bytes = 8});
 }
 
 static struct item pop(struct eval *e)
 {
 	if (!e->n) {
 		e->is_unknown = true;
-		return (struct item){0, 8, false};
+		return (struct item){.bytes = 8};
 	}
 	return e->stack[--e->n];
 }
@@ -86,13 +89,13 @@ static void push_register(struct eval *e, uint64_t reg, uint64_t off)
 	uint64_t v = 0;
 
 	e->is_unknown |= !view_register(view_of(e), reg, e->is_kept, &v);
-	push(e, v + off);
+	push_item(e, (struct item){.v = v + off, .bytes = 8, .is_loose = true});
 }
 
-/* A base type as integers have it; 0: generic. */
-static struct item typed(struct eval *e, uint64_t off, uint64_t v)
+/* A value becomes one of a base type as integers have it; 0: generic. */
+static struct item typed(struct eval *e, uint64_t off, struct item from)
 {
-	struct item i = {v, 8, false};
+	struct item i = {.v = from.v, .bytes = 8, .is_loose = from.is_loose};
 	const struct dwarf_type *t;
 
 	if (!off)
@@ -103,7 +106,11 @@ static struct item typed(struct eval *e, uint64_t off, uint64_t v)
 		e->is_unknown = true;
 		return i;
 	}
-	return narrowed((struct item){v, (uint8_t)t->bytes, t->is_signed});
+	i.bytes = (uint8_t)t->bytes;
+	i.is_typed = true;
+	i.is_signed = t->is_signed;
+	i.is_loose &= t->bytes == 8;
+	return narrowed(i);
 }
 
 static void dereference(struct eval *e, uint64_t addr, uint64_t n, uint64_t type)
@@ -112,7 +119,7 @@ static void dereference(struct eval *e, uint64_t addr, uint64_t n, uint64_t type
 
 	if (!n || n > sizeof v || !view_memory(e->v, addr, &v, (size_t)n))
 		e->is_unknown = true;
-	push_item(e, typed(e, type, v));
+	push_item(e, typed(e, type, (struct item){.v = v, .is_loose = n < sizeof v}));
 }
 
 static void frame_base(struct eval *e, int64_t off)
@@ -137,10 +144,20 @@ static void frame_base(struct eval *e, int64_t off)
 	push(e, v + (uint64_t)off);
 }
 
+/* Do upper bits of an operand, which may be anything, decide about the value's? */
+static void need_all_bits(struct eval *e, struct item i)
+{
+	e->is_unknown |= i.is_loose && e->wanted < sizeof i.v;
+}
+
+/* DWARF5 2.5.1.4: generic values are divided as signed ones, and their remainders are those of
+ * unsigned ones; others by their type. */
 static uint64_t divide(struct eval *e, struct item a, struct item b, bool modulo)
 {
-	const bool is_signed = modulo ? a.is_signed : a.is_signed || a.bytes == 8;
+	const bool is_signed = a.is_typed ? a.is_signed : !modulo;
 
+	need_all_bits(e, a);
+	need_all_bits(e, b);
 	if (!b.v || (is_signed && a.v == 1ull << 63 && b.v == UINT64_MAX)) {
 		e->is_unknown = true;
 		return 0;
@@ -151,13 +168,30 @@ static uint64_t divide(struct eval *e, struct item a, struct item b, bool modulo
 	return modulo ? a.v % b.v : a.v / b.v;
 }
 
-static uint64_t shift(uint8_t op, struct item a, uint64_t by)
+/* DW_OP_shr shifts in zeros, whatever the type is, DW_OP_shra the sign. */
+static uint64_t shift(struct eval *e, uint8_t op, struct item a, struct item by)
 {
-	if (op == DW_OP_shra || (op == DW_OP_shr && a.is_signed && a.bytes < 8))
-		return (uint64_t)((int64_t)a.v >> (by < 64 ? by : 63));
-	if (by > 63)
+	const unsigned unused = 64 - a.bytes * 8u;
+
+	need_all_bits(e, by);
+	if (op != DW_OP_shl)
+		need_all_bits(e, a);
+	if (op == DW_OP_shra)
+		return (uint64_t)((int64_t)(a.v << unused) >> unused >> (by.v < 64 ? by.v : 63));
+	if (by.v > 63)
 		return 0;
-	return op == DW_OP_shl ? a.v << by : a.v >> by;
+	return op == DW_OP_shl ? a.v << by.v : a.v << unused >> unused >> by.v;
+}
+
+/* Are the upper bits of a result those of the value? */
+static bool is_loose(uint8_t op, struct item a, struct item b)
+{
+	if (op == DW_OP_and &&
+	    ((!a.is_loose && a.v <= UINT32_MAX) || (!b.is_loose && b.v <= UINT32_MAX)))
+		return false;
+	if (op == DW_OP_shl && a.is_loose && b.v >= 32)
+		return false;
+	return a.is_loose || b.is_loose;
 }
 
 static void binary(struct eval *e, uint8_t op)
@@ -190,21 +224,24 @@ static void binary(struct eval *e, uint8_t op)
 		r.v = divide(e, a, b, true);
 		break;
 	default:
-		r.v = shift(op, a, b.v);
+		r.v = shift(e, op, a, b);
 		break;
 	}
+	r.is_loose = is_loose(op, a, b);
 	push_item(e, narrowed(r));
 }
 
 static void compare(struct eval *e, uint8_t op)
 {
 	struct item b = pop(e), a = pop(e);
-	/* Generic values compare as signed ones. */
-	const bool is_signed = a.is_signed || a.bytes == 8;
+	/* Generic values compare as signed ones (DWARF5 2.5.1.5). */
+	const bool is_signed = a.is_signed || !a.is_typed;
 	const int order = is_signed ? ((int64_t)a.v > (int64_t)b.v) - ((int64_t)a.v < (int64_t)b.v)
 				    : (a.v > b.v) - (a.v < b.v);
 	bool r = false;
 
+	need_all_bits(e, a);
+	need_all_bits(e, b);
 	switch (op) {
 	case DW_OP_eq:
 		r = !order;
@@ -231,10 +268,13 @@ static void compare(struct eval *e, uint8_t op)
 static void unary(struct eval *e, uint8_t op)
 {
 	struct item a = pop(e);
+	const bool is_negative = (a.is_signed || !a.is_typed) && a.v >> 63;
 
-	a.v = op == DW_OP_not					  ? ~a.v
-	      : op == DW_OP_neg || (op == DW_OP_abs && a.v >> 63) ? 0 - a.v
-								  : a.v;
+	if (op == DW_OP_abs)
+		need_all_bits(e, a);
+	a.v = op == DW_OP_not					    ? ~a.v
+	      : op == DW_OP_neg || (op == DW_OP_abs && is_negative) ? 0 - a.v
+								    : a.v;
 	push_item(e, narrowed(a));
 }
 
@@ -293,13 +333,14 @@ static void entry_value(struct eval *e)
 	    (op != DW_OP_regx && (op < DW_OP_reg0 || op > DW_OP_reg31)) ||
 	    !eval_entry_register(e->v, e->view, reg, &v))
 		e->is_unknown = true;
-	push(e, v);
+	push_item(e, (struct item){.v = v, .bytes = 8, .is_loose = true});
 }
 
 /* Operations with a constant or a register. Returns false for others. */
 static bool operand(struct eval *e, uint8_t op)
 {
 	struct buf *b = &e->b;
+	struct item top;
 	uint64_t x, y;
 
 	if (op >= DW_OP_lit0 && op <= DW_OP_lit31) {
@@ -361,8 +402,9 @@ static bool operand(struct eval *e, uint8_t op)
 		push(e, y + view_of(e)->bias);
 		return true;
 	case DW_OP_plus_uconst:
-		x = buf_uleb(b);
-		push(e, pop(e).v + x);
+		top = pop(e);
+		top.v += buf_uleb(b);
+		push_item(e, narrowed(top));
 		return true;
 	}
 	return false;
@@ -379,13 +421,13 @@ static bool with_type(struct eval *e, uint8_t op)
 	case GNU_convert:
 	case DW_OP_reinterpret:
 	case GNU_reinterpret:
-		push_item(e, typed(e, buf_uleb(b), pop(e).v));
+		push_item(e, typed(e, buf_uleb(b), pop(e)));
 		return true;
 	case DW_OP_regval_type:
 	case GNU_regval_type:
 		x = buf_uleb(b);
 		e->is_unknown |= !view_register(view_of(e), x, e->is_kept, &v);
-		push_item(e, typed(e, buf_uleb(b), v));
+		push_item(e, typed(e, buf_uleb(b), (struct item){.v = v}));
 		return true;
 	case DW_OP_deref_type:
 	case GNU_deref_type:
@@ -401,7 +443,7 @@ static bool with_type(struct eval *e, uint8_t op)
 			e->is_unknown = true;
 		else
 			memcpy(&v, bytes.p, buf_left(&bytes));
-		push_item(e, typed(e, x, v));
+		push_item(e, typed(e, x, (struct item){.v = v}));
 		return true;
 	}
 	return false;
@@ -409,6 +451,8 @@ static bool with_type(struct eval *e, uint8_t op)
 
 static void run_op(struct eval *e, uint8_t op)
 {
+	struct item top;
+
 	if (operand(e, op) || with_type(e, op))
 		return;
 	switch (op) {
@@ -439,7 +483,9 @@ static void run_op(struct eval *e, uint8_t op)
 		jump(e, true);
 		break;
 	case DW_OP_bra:
-		jump(e, pop(e).v);
+		top = pop(e);
+		need_all_bits(e, top);
+		jump(e, top.v);
 		break;
 	case DW_OP_deref:
 		dereference(e, pop(e).v, dwarf_params_address_bytes(view_of(e)->site), 0);
@@ -529,6 +575,7 @@ void eval_value(struct values *v, size_t view, const struct dwarf_expr *expr, bo
 	struct eval e = {.v = v,
 			 .view = view,
 			 .is_kept = is_kept,
+			 .wanted = n,
 			 .b = buf_make(expr->code, expr->n, 0, false)};
 	uint64_t piece;
 	size_t off = 0;

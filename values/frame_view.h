@@ -89,6 +89,8 @@ void param_value(struct values *v, size_t view, size_t level, size_t i, struct v
  * address. */
 void value_print(struct values *v, struct text *t, const struct dwarf_type *type,
 		 const struct value_bytes *b, bool bare);
+/* Appends a type as values_find() tells it of results. */
+void value_print_type(struct text *t, const struct dwarf_type *type);
 /* The integer that a value of this type is. */
 bool value_integer(const struct dwarf_type *type, const struct value_bytes *b, uint64_t *ret);
 /* The text that a pointer points to, up to `max` bytes; *cut: there is more. False: not known. */

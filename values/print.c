@@ -201,32 +201,60 @@ static void print_integer(struct values *v, struct text *t, const struct dwarf_t
 	}
 }
 
-static void print_struct(struct values *v, struct text *t, const struct dwarf_type *type,
+/* Of processors that number bits from the lowest one on (DWARF5 5.7.6). False: not known. */
+static bool bit_field(const struct dwarf_member *m, const struct value_bytes *b, uint64_t *ret)
+{
+	*ret = 0;
+	for (unsigned i = 0; i < m->bits; i++) {
+		const uint64_t at = m->bit_off + i;
+
+		if (at / 8 >= b->n || !b->known[at / 8])
+			return false;
+		*ret |= (uint64_t)(b->v[at / 8] >> at % 8 & 1) << i;
+	}
+	if (m->type->is_signed && m->bits < 64 && *ret >> (m->bits - 1))
+		*ret |= ~0ull << m->bits;
+	return m->type->kind != DWARF_TYPE_FLOAT;
+}
+
+static void print_member(struct values *v, struct text *t, const struct dwarf_member *m,
 			 const struct value_bytes *b)
 {
-	struct value_bytes part;
+	struct value_bytes part = {.n = 0};
+	uint64_t n;
 
-	text_char(t, '{');
-	for (size_t i = 0; i < type->n_members; i++) {
-		const struct dwarf_member *m = &type->members[i];
-
-		text_str(t, i ? ", " : "");
-		if (m->name) {
-			text_clean(t, m->name, strlen(m->name));
-			text_str(t, " = ");
-		}
-		if (!m->type || m->type->kind == DWARF_TYPE_STRUCT ||
-		    m->type->kind == DWARF_TYPE_OTHER) {
-			text_str(t, "...");
-			continue;
-		}
-		part = (struct value_bytes){.n = 0};
+	if (!m->type || (m->type->kind == DWARF_TYPE_STRUCT && !m->is_base) ||
+	    m->type->kind == DWARF_TYPE_OTHER) {
+		text_str(t, "...");
+	} else if (m->bits) {
+		if (bit_field(m, b, &n))
+			print_integer(v, t, m->type, n, false);
+		else
+			text_char(t, '?');
+	} else {
 		if (m->off < b->n && m->type->bytes <= b->n - m->off) {
 			part.n = (size_t)m->type->bytes;
 			memcpy(part.v, b->v + m->off, part.n);
 			memcpy(part.known, b->known + m->off, part.n * sizeof *part.known);
 		}
 		value_print(v, t, m->type, &part, false);
+	}
+}
+
+static void print_struct(struct values *v, struct text *t, const struct dwarf_type *type,
+			 const struct value_bytes *b)
+{
+	text_str(t, type->n_members ? "{" : "{<No data fields>");
+	for (size_t i = 0; i < type->n_members; i++) {
+		const struct dwarf_member *m = &type->members[i];
+
+		text_str(t, i ? ", " : "");
+		if (m->name) {
+			text_str(t, m->is_base ? "<" : "");
+			text_clean(t, m->name, strlen(m->name));
+			text_str(t, m->is_base ? "> = " : " = ");
+		}
+		print_member(v, t, m, b);
 	}
 	text_char(t, '}');
 }
@@ -250,5 +278,31 @@ void value_print(struct values *v, struct text *t, const struct dwarf_type *type
 		print_integer(v, t, type, n, bare);
 	} else {
 		text_char(t, '?');
+	}
+}
+
+void value_print_type(struct text *t, const struct dwarf_type *type)
+{
+	static const char letters[][2] = {
+		[DWARF_TYPE_INTEGER] = {'u', 'i'}, [DWARF_TYPE_CHARACTER] = {'C', 'c'},
+		[DWARF_TYPE_BOOL] = {'b', 'b'},	   [DWARF_TYPE_POINTER] = {'p', 'p'},
+		[DWARF_TYPE_ENUM] = {'E', 'e'},	   [DWARF_TYPE_REFERENCE] = {'p', 'p'},
+	};
+	const char letter = type && type->bytes && type->bytes <= 8 &&
+					    (size_t)type->kind < sizeof letters / sizeof *letters
+				    ? letters[type->kind][type->is_signed]
+				    : 0;
+
+	if (!letter) {
+		text_char(t, '?');
+		return;
+	}
+	text_char(t, letter);
+	text_dec(t, type->bytes, 0);
+	for (size_t i = 0; i < type->n_enumerators; i++) {
+		text_char(t, ' ');
+		text_clean(t, type->enumerators[i].name, strlen(type->enumerators[i].name));
+		text_char(t, ' ');
+		print_number(t, (uint64_t)type->enumerators[i].value, true);
 	}
 }

@@ -22,6 +22,7 @@ tap = Tap()
 REGS = "rax rbx rcx rdx rsi rdi rbp rsp rip eflags cs ss r8 r9 r10 r11 r12 r13 r14 r15".split()  # by asm/perf_regs.h
 MASK, STACK_BYTES = 0xff0fff, 16384
 RESOLVE = os.path.join(os.environ["BIN"], "resolve")
+POINTS = int(os.environ.get("VALUES_POINTS", "60"))
 UNKNOWN = ("<optimized out>", "?", "...")
 
 
@@ -115,17 +116,20 @@ def compare(points, samples, begins):
     return same, wrong, missing, more, frames
 
 
-def check(compiler, source, points_max, *flags):
-    name = f"{compiler} {os.path.splitext(source)[1]} {' '.join(flags)}"
+def record(compiler, source, points_max, *flags):
+    """Steps the program by gdb: (its name, points, what resolve says of them, addresses of its functions); None: told why not."""
+    name = f"{compiler} {source} {' '.join(flags)}"
     program = os.path.abspath("p" + re.sub(r"\W", "_", name))
     made = run(compiler, "-g", *flags, "-fno-stack-protector", os.path.join(HERE, source), "-o", program)
     if made.returncode:
-        return tap.skip(name, made.stderr.splitlines()[-1] if made.stderr else "cannot be compiled")
+        tap.skip(name, made.stderr.splitlines()[-1] if made.stderr else "cannot be compiled")
+        return None
     out = program + ".pickle"
     r = run("gdb", "-nx", "-q", "-batch", "-x", os.path.join(HERE, "gdb_args.py"), timeout=300, env=dict(
         os.environ, ARGS_PROGRAM=program, ARGS_OUT=out, ARGS_REGS=" ".join(REGS), ARGS_POINTS=str(points_max)))
     if not os.path.exists(out):
-        return tap.check(False, f"{name}: stepped by gdb", r.stdout[-1000:] + r.stderr[-2000:])
+        tap.check(False, f"{name}: stepped by gdb", r.stdout[-1000:] + r.stderr[-2000:])
+        return None
     with open(out, "rb") as f:
         maps, points = pickle.load(f)
     w = PerfWriter("x86_64", ABI_64, MASK, STACK_BYTES)
@@ -140,14 +144,35 @@ def check(compiler, source, points_max, *flags):
     w.write(program + ".data")
     samples = our_samples(program + ".data")
     base = next(int(line.split("-")[0], 16) for line in maps.splitlines() if line.endswith(program))
-    begins = {base + e for e in entries(program)} if "-O0" in flags else ()
+    return name, points, samples, {base + e for e in entries(program)}
+
+
+def check_constants(compiler, *flags):
+    """Values that are known by construction, also where gdb's are those of before."""
+    got = record(compiler, "constants.c", 3 * POINTS, *flags)
+    if not got:
+        return
+    name, points, samples, _ = got
+    truth = {"a": "7", "b": "8", "c": "9"}
+    told = [(hex(point[0]["rip"]), i, function, key, value) for point, frames in zip(points, samples) for i, (function, values) in enumerate(only_own(frames))
+            for key, value in values.items() if function != "f_other" and key.replace("@entry", "") in truth and is_known(value)]
+    wrong = [t for t in told if t[4] != truth[t[3].replace("@entry", "")]]
+    tap.check(not wrong and len(samples) == len(points), f"{name}: each value told is the true one", len(wrong), *wrong[:12])
+    tap.check(len(told) > len(points) / 10, f"{name}: {len(told)} values are told at {len(points)} points", told[:5])
+
+
+def check(compiler, source, *flags):
+    got = record(compiler, source, POINTS, *flags)
+    if not got:
+        return
+    name, points, samples, begins = got
+    begins = begins if "-O0" in flags else ()
     same, wrong, missing, more, frames = compare(points, samples, begins)
-    tap.check(len(samples) == len(points) and frames > 2 * len(points), f"{name}: {len(points)} points, {frames} frames", len(samples), samples[:1], r.stdout[-500:], r.stderr[-500:])
+    tap.check(len(samples) == len(points) and frames > 2 * len(points), f"{name}: {len(points)} points, {frames} frames", len(samples), samples[:1])
     tap.check(not wrong, f"{name}: no value is another one than gdb's", len(wrong), *wrong[:12])
     callers = [m for m in missing if m[1]]
     tap.check(same > 4 * len(callers) and same > len(missing), f"{name}: {same} values are gdb's; gdb alone tells {len(callers)} of callers, "
               f"{len(missing) - len(callers)} of innermost frames; ours alone {more}", *callers[:12])
-    return None
 
 
 if os.uname().machine != "x86_64":
@@ -155,5 +180,7 @@ if os.uname().machine != "x86_64":
 else:
     for compiler, source, flags in (("gcc", "values.c", ["-O0"]), ("gcc", "values.c", ["-O2"]), ("gcc", "values.c", ["-O3", "-gdwarf-4"]), ("g++", "values.cc", ["-O2"]),
                                     ("clang", "values.c", ["-O2"])):
-        check(compiler, source, int(os.environ.get("VALUES_POINTS", "60")), *flags)
+        check(compiler, source, *flags)
+    for compiler, *flags in (("gcc", "-O0"), ("gcc", "-O2", "-fno-var-tracking"), ("clang", "-O0"), ("clang", "-O1")):
+        check_constants(compiler, *flags)
 tap.end()

@@ -18,6 +18,14 @@ struct small {
 	short a, b;
 	float f;
 };
+struct bits {
+	unsigned a : 3;
+	int b : 5;
+	unsigned long c : 33;
+	bool d : 1;
+	enum mode m : 4;
+};
+struct empty {};
 static volatile int sink;
 
 N int f_leaf(int depth, const char *s, enum mode m, char c, struct pair *p)
@@ -55,6 +63,13 @@ N int f_by_value(struct pair p, int n, struct small s)
 	int r = f_inlined(n, p.x + 1);
 	KEPT;
 	return r + (int)p.y + s.a;
+}
+N int f_bits(struct bits b, int n, struct empty e)
+{
+	int r = f_leaf(n, "bits", READ, 'b', &(struct pair){b.b, 0, 0});
+	KEPT;
+	(void)e;
+	return r + (int)b.a;
 }
 N int f_lost(int first, int second, long third)
 {
@@ -105,6 +120,7 @@ N int everything(int argc, char **argv)
 	r += f_many(-1, 200, -300, 60000, -70000, 4000000000u, -5000000000, 18000000000000000000u, true, 2.5);
 	r += f_tail(4, 5) + f_self(3, 1) + f_changes(5, text) + f_sorts(v, 3, f_compare, RED);
 	r += f_lost(argc + 10, r, r / 2);
+	r += f_bits((struct bits){5, -7, 1ul << 32, true, BOTH}, 2, (struct empty){});
 	KEPT;
 	return r + argv[0][0];
 }

@@ -32,6 +32,15 @@ template <class T> N int f_template(T t, unsigned long n)
 	return r;
 }
 }
+struct base { int x; unsigned k : 4; };
+struct other { char c; };
+struct derived : base, other { long z; };
+N int f_derived(derived d, int n)
+{
+	int r = ns::f_template<long>(d.z, n);
+	KEPT;
+	return r + d.x + (int)d.k;
+}
 N int f_throws(int n, const char *why)
 {
 	if (n > 2)
@@ -55,6 +64,9 @@ extern "C" N int everything(int argc)
 	int r = ns::f_template<long>(argc, 7) + ns::f_template<char>('x', 8) + f_catches(1, v) + f_catches(3, v);
 	auto f_lambda = [&](int a, char b) { int k = f_catches(a, v); KEPT; return k + b; };
 	r += f_lambda(2, 'b');
+	derived d;
+	d.x = 3, d.k = 9, d.c = 'd', d.z = 11;
+	r += f_derived(d, 4);
 	KEPT;
 	return r;
 }
