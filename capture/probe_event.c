@@ -375,6 +375,9 @@ static void argument_fields(struct text *t, const struct probe_target *target, b
 		snprintf(field, sizeof field, " s%zu=+0(%%%s):ustring", i, names[i]);
 		text_str(t, field);
 	}
+	/* The kernel has a page for all of them, and measures those that are longer as empty: what
+	 * it then lacks is missing at the end, where the name of the thread is known. */
+	text_str(t, target->strings && !is_go ? " end=$comm:string" : "");
 }
 
 static void span_fields(struct text *t, const struct probe_target *target,

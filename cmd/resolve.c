@@ -329,8 +329,20 @@ static void report_no_label(const struct resolve *r, const struct profile *p)
 				: "");
 }
 
+/* Samples of which it is not known whether they are as --where says. */
+static void report_undecided(const struct loaded *in)
+{
+	if (in->undecided)
+		fprintf(stderr,
+			"resolve: --where: of %" PRIu64 " of %" PRIu64
+			" samples that are left out the value is not known\n",
+			in->undecided, in->filtered);
+}
+
 static void say_notes(struct resolve *r, struct loaded *in)
 {
+	if (!r->quiet && !r->explain)
+		report_undecided(in);
 	if (!r->quiet && !r->explain)
 		report_no_label(r, in->profile);
 	if (!r->quiet && !r->explain)

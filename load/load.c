@@ -105,6 +105,18 @@ static int no_samples(const struct loaded *l, const struct load_options *opt, st
 	if (l->filtered && opt->filter.cgroups.n && !l->processes && !has_cgroups(l->profile))
 		return err_set(err, ERR_NOT_FOUND, input,
 			       "no cgroups were recorded; capture --all-cgroups does");
+	for (size_t i = 0; l->filtered && i < opt->values.where.n; i++)
+		if (!(l->names_seen >> i & 1))
+			return err_set(err, ERR_NOT_FOUND, input,
+				       "--where: no function in the %" PRIu64
+				       " stacks has a parameter '%.*s' with debug information",
+				       l->filtered, (int)opt->values.where.v[i].name_len,
+				       opt->values.where.v[i].name);
+	if (l->undecided)
+		return err_set(err, ERR_NOT_FOUND, input,
+			       "none of the %" PRIu64 " samples passes the filters; of %" PRIu64
+			       " the value is not known (--args shows what is)",
+			       l->filtered, l->undecided);
 	if (l->filtered)
 		return err_set(err, ERR_NOT_FOUND, input,
 			       "none of the %" PRIu64 " samples passes the filters", l->filtered);

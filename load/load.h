@@ -168,7 +168,9 @@ struct loaded {
 	uint64_t lost;		   /* samples, while recording */
 	uint64_t skipped;	   /* records that could not be used */
 	uint64_t lost_bytes;	   /* not read */
-	uint64_t filtered;	   /* samples that the filter left out */
+	uint64_t filtered;	   /* samples that the filters left out */
+	uint64_t undecided;	   /* of them, as the value of a condition is not known */
+	uint32_t names_seen;	   /* bit i: the name of condition i is one of a parameter */
 	uint64_t tracepoints_lost; /* descriptions of tracepoints that are not used */
 	struct load_facts facts;
 

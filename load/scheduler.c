@@ -115,17 +115,17 @@ static uint64_t threads_sure(const char *path, bool is_compressed)
 	return 1 + (uint64_t)st.st_size * (is_compressed ? COMPRESSED_TIMES : 1) / BYTES_PER_THREAD;
 }
 
-/* Were arguments of functions asked for while recording (capture --args)? */
-static bool has_arguments(const struct perf_file *f)
+/* Has a tracepoint such a field: "field:u64 a0;" of arguments of functions (capture --args),
+ * "field:u64 ret;" of what they return? */
+static bool has_field(const struct perf_file *f, const char *field)
 {
-	static const char field[] = "field:u64 a0;";
 	const uint8_t *formats;
 	size_t n;
 
 	if (perf_file_info(f)->is_pipe)
 		return false;
 	formats = perf_file_feature(f, TRACING_DATA, &n);
-	return formats && memmem(formats, n, field, sizeof field - 1);
+	return formats && memmem(formats, n, field, strlen(field));
 }
 
 static struct scheduler *scheduler_new(struct loaded *p, const struct load_options *opt)
@@ -140,7 +140,8 @@ static struct scheduler *scheduler_new(struct loaded *p, const struct load_optio
 	c->unwind = opt->unwind;
 	c->unwind.places |= !opt->no_stitch;
 	c->values = opt->values;
-	c->values.innermost = opt->keep & PROFILE_KEEP_TRACE && has_arguments(p->file);
+	c->values.innermost = opt->keep & PROFILE_KEEP_TRACE && has_field(p->file, "field:u64 a0;");
+	c->values.results = opt->keep & PROFILE_KEEP_TRACE && has_field(p->file, "field:u64 ret;");
 	c->unwind.registers = values_are_wanted(&c->values);
 	c->unwind.jit = p->jit;
 	if (!c->unwind.arch)

@@ -129,6 +129,13 @@ static void expect_stacks(const struct batch_job *j, size_t i)
 		unwind_expect(j->samples.v[i]);
 }
 
+static void count_left_out(struct loaded *p, const struct stack_trace *t)
+{
+	p->filtered += t->is_left_out;
+	p->undecided += t->is_undecided;
+	p->names_seen |= t->names_seen;
+}
+
 /* Adds samples to the profile, without those that a condition on values leaves out. */
 static int add_some(struct scheduler *c, const struct perf_sample *const *samples,
 		    const struct stack_trace *traces, const struct stack_digest *digests, size_t n,
@@ -137,9 +144,11 @@ static int add_some(struct scheduler *c, const struct perf_sample *const *sample
 	size_t from = 0, to;
 	int rc = 0;
 
+	for (size_t i = 0; i < n; i++)
+		count_left_out(c->p, &traces[i]);
 	for (; from < n && !rc; from = to) {
-		for (; from < n && traces[from].is_left_out; from++)
-			c->p->filtered++;
+		for (; from < n && traces[from].is_left_out;)
+			from++;
 		for (to = from; to < n && !traces[to].is_left_out;)
 			to++;
 		if (from < to)

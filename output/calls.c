@@ -290,13 +290,13 @@ static bool is_text(const char *s, size_t n)
 
 /* ` s0="text"`; *n: of the text. A quote in it is not marked: the last one before the next field
  * ends it. */
-static const char *text_field(const char *trace, size_t i, size_t *n)
+static const char *text_field(const char *trace, const char *name, const char *next_name, size_t *n)
 {
 	char key[16], next[16];
 	const char *at, *end;
 
-	snprintf(key, sizeof key, " s%zu=\"", i);
-	snprintf(next, sizeof next, "\" s%zu=\"", i + 1);
+	snprintf(key, sizeof key, " %s=\"", name);
+	snprintf(next, sizeof next, "\" %s=\"", next_name);
 	at = strstr(trace, key);
 	if (!at)
 		return NULL;
@@ -308,11 +308,61 @@ static const char *text_field(const char *trace, size_t i, size_t *n)
 	return end ? at : NULL;
 }
 
+/* The field of argument i. */
+static const char *text_of(const char *trace, size_t i, size_t *n)
+{
+	char name[16], next[16];
+	const char *ret;
+
+	snprintf(name, sizeof name, "s%zu", i);
+	snprintf(next, sizeof next, "s%zu", i + 1);
+	ret = text_field(trace, name, next, n);
+	if (ret && memmem(ret, *n, "\" end=\"", 7))
+		ret = text_field(trace, name, "end", n);
+	return ret;
+}
+
+/* Is the last field, the name of the thread, there as a whole? Else the kernel had no room for all
+ * texts. */
+static bool are_whole(const struct calls *c, const struct profile_log_entry *e, const char *trace)
+{
+	const char *comm = strtab_get(&c->p->strings, e->comm);
+	size_t n;
+	const char *end = text_field(trace, "end", "", &n);
+
+	return !end || (n && (strlen(comm) <= n || strncmp(comm, end, n) != 0));
+}
+
+/* The text that the probe read of argument i; NULL: none. *is_cut: it goes on. */
+static const char *text_read(const struct calls *c, const struct profile_log_entry *e, size_t i,
+			     size_t *n, bool *is_cut)
+{
+	const char *trace = e->trace ? strtab_get(&c->p->strings, e->trace) : "";
+	const char *ret = text_of(trace, i, n), *behind = ret;
+	size_t n_behind;
+
+	*is_cut = false;
+	if (!ret || are_whole(c, e, trace))
+		return ret && is_text(ret, *n) ? ret : NULL;
+	/* The last one of some length took all of the room. */
+	*is_cut = true;
+	for (size_t k = i + 1; (behind = text_of(trace, k, &n_behind)); k++)
+		*is_cut &= !is_text(behind, n_behind);
+	return is_text(ret, *n) ? ret : NULL;
+}
+
+static void add_text(struct text *t, const char *text, size_t n, bool is_cut)
+{
+	text_char(t, '"');
+	text_clean(t, text, n);
+	text_str(t, is_cut ? "\"..." : "\"");
+}
+
 /* The text of the field s0, s1 .. whose argument a0, a1 .. has this value; NULL: none. */
 static const char *text_at(const struct calls *c, const struct profile_log_entry *e, uint64_t addr,
-			   size_t *n)
+			   size_t *n, bool *is_cut)
 {
-	const char *trace = e->trace ? strtab_get(&c->p->strings, e->trace) : "", *text;
+	const char *text;
 	char name[16];
 	uint64_t v;
 
@@ -320,8 +370,8 @@ static const char *text_at(const struct calls *c, const struct profile_log_entry
 		snprintf(name, sizeof name, "a%zu", i);
 		if (!trace_number(c->p, e, name, &v))
 			return NULL;
-		text = v == addr ? text_field(trace, i, n) : NULL;
-		if (text && is_text(text, *n))
+		text = v == addr ? text_read(c, e, i, n, is_cut) : NULL;
+		if (text)
 			return text;
 	}
 }
@@ -332,7 +382,7 @@ static bool add_params(struct calls *c, struct text *t, const struct profile_log
 {
 	size_t n, n_levels, n_text;
 	const char *s = profile_values(c->p, e, 0, 0, &n, &n_levels), *text;
-	bool in_text = false;
+	bool in_text = false, is_cut;
 
 	if (!s || !n)
 		return false;
@@ -350,12 +400,12 @@ static bool add_params(struct calls *c, struct text *t, const struct profile_log
 		addr = strtoull(s + i + 1, &end, 16);
 		text_add(t, s + i + 1, (size_t)(end - (s + i + 1)));
 		i = (size_t)(end - s) - 1;
-		text = addr && (i + 1 == n || s[i + 1] == ',') ? text_at(c, e, addr, &n_text)
-							       : NULL;
+		text = addr && (i + 1 == n || s[i + 1] == ',')
+			       ? text_at(c, e, addr, &n_text, &is_cut)
+			       : NULL;
 		if (text) {
-			text_str(t, " \"");
-			text_clean(t, text, n_text);
-			text_char(t, '"');
+			text_char(t, ' ');
+			add_text(t, text, n_text, is_cut);
 		}
 	}
 	return true;
@@ -365,8 +415,9 @@ static bool add_params(struct calls *c, struct text *t, const struct profile_log
  * if there are none. */
 static bool add_arguments(struct calls *c, struct text *t, const struct profile_log_entry *e)
 {
-	const char *trace = e->trace ? strtab_get(&c->p->strings, e->trace) : "", *text;
 	char name[16] = "a0";
+	const char *text;
+	bool is_cut;
 	uint64_t v;
 	size_t n;
 
@@ -374,11 +425,9 @@ static bool add_arguments(struct calls *c, struct text *t, const struct profile_
 		return false;
 	for (size_t i = 0; trace_number(c->p, e, name, &v); i++) {
 		text_str(t, i ? ", " : "");
-		text = text_field(trace, i, &n);
-		if (text && is_text(text, n)) {
-			text_char(t, '"');
-			text_clean(t, text, n);
-			text_char(t, '"');
+		text = text_read(c, e, i, &n, &is_cut);
+		if (text) {
+			add_text(t, text, n, is_cut);
 		} else if (v <= SMALL_MAX) {
 			text_dec(t, v, 0);
 		} else {
@@ -452,14 +501,81 @@ void calls_name(struct calls *c, struct text *t, const struct span *s)
 		text_string(t, p, p->events.v[e->event].name);
 }
 
+/* The name that an enumerator of the type " NAME VALUE NAME VALUE" has; NULL: none. */
+static const char *enumerator(const char *type, size_t n, int64_t v, size_t *n_name)
+{
+	char value[32];
+	const int n_value = snprintf(value, sizeof value, "%" PRId64, v);
+	const char *end = type + n, *at = memchr(type, ' ', n);
+
+	while (at && at < end) {
+		const char *name = at + 1, *behind = memchr(name, ' ', (size_t)(end - name));
+
+		if (!behind)
+			return NULL;
+		at = memchr(behind + 1, ' ', (size_t)(end - behind - 1));
+		*n_name = (size_t)(behind - name);
+		if ((at ? at : end) - behind - 1 == n_value &&
+		    !memcmp(behind + 1, value, (size_t)n_value))
+			return name;
+	}
+	return NULL;
+}
+
+/* A result by its type (profile_result_type()): the register holds more bits than those of it. */
+static void add_typed(struct text *t, const char *type, size_t n, int64_t v)
+{
+	const unsigned bytes =
+		n > 1 && type[1] >= '1' && type[1] <= '8' ? (unsigned)type[1] - '0' : 0;
+	const unsigned unused = bytes ? 64 - 8 * bytes : 0;
+	const bool is_signed = strchr("ice", *type);
+	const char *name;
+	size_t n_name;
+
+	if (!bytes) {
+		text_char(t, '?');
+		return;
+	}
+	v = is_signed ? (int64_t)((uint64_t)v << unused) >> unused
+		      : (int64_t)((uint64_t)v << unused >> unused);
+	name = enumerator(type, n, v, &n_name);
+	if (*type == 'p') {
+		text_str(t, "0x");
+		text_hex(t, (uint64_t)v, 0);
+	} else if (*type == 'b' && (uint64_t)v < 2) {
+		text_str(t, v ? "true" : "false");
+	} else if (name) {
+		text_clean(t, name, n_name);
+	} else if (is_signed) {
+		add_number(t, v);
+	} else {
+		text_dec(t, (uint64_t)v, 0);
+	}
+	if ((*type == 'c' || *type == 'C') && v >= ' ' && v < 0x7f) {
+		text_str(t, " '");
+		text_str(t, v == '\'' || v == '\\' ? "\\" : "");
+		text_char(t, (char)v);
+		text_char(t, '\'');
+	}
+}
+
 void calls_result(struct calls *c, struct text *t, const struct span *s)
 {
 	static const char *const addresses[] = {"mmap", "brk", "mremap", "shmat", NULL};
+	const char *type;
 	struct entered e;
+	size_t n_type;
 	int64_t v;
 
 	if (!parse_result(c, s, &v))
 		return;
+	type = calls_is_syscall(c, s) ? NULL
+				      : profile_result_type(c->p, &c->p->log.v[s->entry], &n_type);
+	if (type) {
+		if (*type != 'v')
+			add_typed(t, type, n_type, v);
+		return;
+	}
 	if (calls_is_syscall(c, s) && v < 0 && v >= -ERRNO_MAX) {
 		const char *name = strerrorname_np((int)-v);
 

@@ -81,6 +81,7 @@ const char *profile_values(const struct profile *p, const struct profile_log_ent
 		if (!frame--)
 			break;
 	}
+	line = memchr(at, '\r', (size_t)(line - at)) ? memchr(at, '\r', (size_t)(line - at)) : line;
 	*n_levels = 1;
 	for (from = at; from < line; from++)
 		*n_levels += *from == '\t';
@@ -95,6 +96,18 @@ const char *profile_values(const struct profile *p, const struct profile_log_ent
 	from = from ? from + 1 : at;
 	*n = (size_t)(line - from);
 	return from;
+}
+
+const char *profile_result_type(const struct profile *p, const struct profile_log_entry *e,
+				size_t *n)
+{
+	const char *at = strtab_get(&p->strings, e->values);
+	const size_t len = e->values ? strtab_len(&p->strings, e->values) : 0;
+	const char *from = len ? memchr(at, '\r', len) : NULL, *end;
+
+	end = from ? memchr(from, '\n', (size_t)(at + len - from)) : NULL;
+	*n = end ? (size_t)(end - from - 1) : 0;
+	return end ? from + 1 : NULL;
 }
 
 void profile_label_show(struct text *t, const struct profile *p, const struct profile_sample *s,

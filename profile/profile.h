@@ -304,6 +304,10 @@ static inline struct profile_detail profile_detail(const struct profile *p,
  * it, and so on. NULL: nothing is known. *n_levels: how many functions there are. */
 const char *profile_values(const struct profile *p, const struct profile_log_entry *e, size_t frame,
 			   size_t level, size_t *n, size_t *n_levels);
+/* The type of what the innermost function of an entry's stack returns, as values/values.h says; *n:
+ * its length. NULL: not known. */
+const char *profile_result_type(const struct profile *p, const struct profile_log_entry *e,
+				size_t *n);
 
 /* A label of another tool's sample: a text, or a number with a unit. */
 struct profile_label {

@@ -28,6 +28,7 @@ static void library_load(void)
 		{"tep_find_event", &library.find_event},
 		{"tep_find_any_field", &library.find_any_field},
 		{"tep_data_type", &library.data_type},
+		{"tep_is_file_bigendian", &library.is_file_bigendian},
 		{"tep_print_event", &library.print_event},
 		{"trace_seq_init", &library.seq_init},
 		{"trace_seq_reset", &library.seq_reset},

@@ -16,6 +16,7 @@ struct traceevent {
 	__typeof__(tep_find_event) *find_event;
 	__typeof__(tep_find_any_field) *find_any_field;
 	__typeof__(tep_data_type) *data_type;
+	__typeof__(tep_is_file_bigendian) *is_file_bigendian;
 	__typeof__(tep_print_event) *print_event;
 	__typeof__(trace_seq_init) *seq_init;
 	__typeof__(trace_seq_reset) *seq_reset;

@@ -298,6 +298,34 @@ static void take_raw(struct tracepoints *t, const uint8_t *raw, size_t n)
 	t->used = n;
 }
 
+/* A text of no bytes, not even its end, was not read: what the library would print is the next one.
+ * It is told as the kernel does in its own trace. */
+static void mark_unread(struct tracepoints *t, const struct tep_format_field *f)
+{
+	static const char fault[] = "(fault)";
+	const uint32_t text = TEP_FIELD_IS_DYNAMIC | TEP_FIELD_IS_STRING;
+	const size_t at = t->used;
+	uint32_t loc;
+
+	if (at + sizeof fault > UINT16_MAX)
+		return;
+	for (; f; f = f->next) {
+		if ((f->flags & text) != text || f->flags & TEP_FIELD_IS_RELATIVE)
+			continue;
+		memcpy(&loc, t->raw + f->offset, sizeof loc);
+		if (tep_is_bigendian() != t->lib->is_file_bigendian(t->tep))
+			loc = __builtin_bswap32(loc);
+		if (loc >> 16)
+			continue;
+		memcpy(t->raw + at, fault, sizeof fault);
+		t->used = at + sizeof fault;
+		loc = (uint32_t)(sizeof fault << 16 | at);
+		if (tep_is_bigendian() != t->lib->is_file_bigendian(t->tep))
+			loc = __builtin_bswap32(loc);
+		memcpy(t->raw + f->offset, &loc, sizeof loc);
+	}
+}
+
 /* The library prints by the event that the raw bytes name, and finds that name where the first of
  * all events has it. */
 static bool is_of_event(struct tracepoints *t, const struct perf_sample *s,
@@ -323,6 +351,7 @@ bool tracepoints_print(struct tracepoints *t, const struct perf_sample *s,
 	if (!e || n > RAW_MAX || !fields_fit(e->format.common_fields, n) ||
 	    !fields_fit(e->format.fields, n) || !is_of_event(t, s, e))
 		return false;
+	mark_unread(t, e->format.fields);
 	t->kernel = s->kernel;
 	t->by = by;
 	t->lib->seq_reset(&t->seq);

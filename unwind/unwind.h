@@ -153,6 +153,8 @@ struct stack_trace {
 	const char *values, *labels;
 	uint32_t values_len, labels_len;
 	bool is_left_out;      /* by a condition on values: not a sample of the profile */
+	bool is_undecided;     /* likewise, because the value is not known */
+	uint32_t names_seen;   /* bit i: condition i names a parameter that is there */
 	enum unwind_stop stop; /* of the user part */
 	/* A stack address. For END: where the root's frame ends; for TRUNCATED_STACK: where the
 	 * copy begins. 0 for other stops, and when not known. */

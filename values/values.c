@@ -203,17 +203,34 @@ static void add_params(struct values *v, struct text *t, size_t view, size_t lev
 	}
 }
 
+static void add_result(struct text *t, const struct dwarf_site *site)
+{
+	if (!site)
+		return;
+	text_char(t, '\r');
+	if (!site->is_result_told)
+		text_char(t, '?');
+	else if (site->has_result)
+		value_print_type(t, site->result);
+	else
+		text_char(t, 'v');
+}
+
 static void add_all(struct values *v, struct text *t, const struct stack_trace *trace)
 {
+	const bool params = v->opt->all || v->opt->innermost;
+
 	for (size_t i = 0; i < trace->n_kernel; i++)
 		text_char(t, '\n');
 	for (size_t i = 0; i < (v->opt->all ? v->views.n : v->views.n > 0); i++) {
 		const struct dwarf_site *site = v->views.v[i].site;
 
-		for (size_t level = 0; site && level < site->n; level++) {
+		for (size_t level = 0; params && site && level < site->n; level++) {
 			text_str(t, level ? "\t" : "");
 			add_params(v, t, i, level);
 		}
+		if (v->opt->results && !i)
+			add_result(t, site);
 		text_char(t, '\n');
 	}
 }
@@ -223,11 +240,21 @@ struct found {
 	struct value_bytes b;
 };
 
-/* The innermost parameter of this name whose value is known. */
-static bool find_named(struct values *v, const char *name, size_t n, struct found *ret)
+/* Is all of it known that is compared or shown? */
+static bool is_known(const struct dwarf_type *t, const struct value_bytes *b)
+{
+	return t->kind != DWARF_TYPE_OTHER && t->bytes && b->n == t->bytes &&
+	       value_is_known(b, 0, b->n);
+}
+
+/* The innermost parameter of this name whose value is known. *is_there: there is one of the name.
+ */
+static bool find_named(struct values *v, const char *name, size_t n, struct found *ret,
+		       bool *is_there)
 {
 	bool is_entry;
 
+	*is_there = false;
 	for (size_t i = 0; i < v->views.n; i++) {
 		const struct dwarf_site *site = v->views.v[i].site;
 
@@ -235,16 +262,21 @@ static bool find_named(struct values *v, const char *name, size_t n, struct foun
 			for (size_t k = 0; k < site->levels[level].n; k++) {
 				const struct dwarf_param *p = &site->levels[level].v[k];
 
-				if (!p->name || strncmp(p->name, name, n) || p->name[n] || !p->type)
+				if (!p->name || strncmp(p->name, name, n) || p->name[n])
+					continue;
+				*is_there = true;
+				if (!p->type)
 					continue;
 				param_value(v, i, level, k, &ret->b, &is_entry);
 				ret->type = p->type;
-				if (ret->b.n && ret->b.known[0])
+				if (is_known(ret->type, &ret->b))
 					return true;
 			}
 	}
 	return false;
 }
+
+enum truth { IS_FALSE, IS_TRUE, IS_UNKNOWN };
 
 static bool order_holds(enum value_test test, int order)
 {
@@ -280,17 +312,18 @@ static bool float_of(const struct found *f, double *ret)
 	return true;
 }
 
-static bool number_holds(const struct value_condition *c, const struct found *f)
+static enum truth number_holds(const struct value_condition *c, const struct found *f)
 {
 	const double limit = c->is_negative ? (double)(int64_t)c->number : (double)c->number;
 	bool negative;
 	uint64_t n;
 	double d;
 
-	if (float_of(f, &d))
-		return order_holds(c->test, (d > limit) - (d < limit));
+	if (float_of(f, &d)) /* what is not a number differs from all numbers */
+		return d != d ? c->test == VALUE_DIFFERENT
+			      : order_holds(c->test, (d > limit) - (d < limit));
 	if (!value_integer(f->type, &f->b, &n))
-		return false;
+		return IS_UNKNOWN;
 	negative = f->type->is_signed && n >> 63;
 	if (negative != c->is_negative)
 		return order_holds(c->test, negative ? -1 : 1);
@@ -299,23 +332,32 @@ static bool number_holds(const struct value_condition *c, const struct found *f)
 					     : (n > c->number) - (n < c->number));
 }
 
-/* A text is compared with what a pointer to characters points to, else with how a value is spelled
- * (the name of an enumerator, "true"). */
-static bool text_holds(struct values *v, const struct value_condition *c, const struct found *f)
+/* A text is compared with what a pointer to characters points to, a letter with a character, else
+ * how a value is spelled (the name of an enumerator, "true"). */
+static enum truth text_holds(struct values *v, const struct value_condition *c,
+			     const struct found *f)
 {
 	struct text spelled = {0};
 	char s[VALUE_BYTES_MAX];
-	uint64_t addr;
+	uint64_t word;
 	size_t n;
 	bool cut, equal;
 
 	if (f->type->kind == DWARF_TYPE_POINTER && f->type->to_text) {
-		if (!value_integer(f->type, &f->b, &addr) ||
-		    !value_text(v, addr, s, sizeof s, &n, &cut))
-			return false;
+		if (!value_integer(f->type, &f->b, &word) ||
+		    !value_text(v, word, s, sizeof s, &n, &cut))
+			return IS_UNKNOWN;
 		equal = n == c->text_len && !cut && !memcmp(s, c->text, n);
+		if (cut && c->text_len > n && !memcmp(s, c->text, n))
+			return IS_UNKNOWN;
 		return equal == (c->test == VALUE_EQUAL);
 	}
+	if (f->type->kind == DWARF_TYPE_CHARACTER && value_integer(f->type, &f->b, &word)) {
+		equal = c->text_len == 1 && (uint8_t)word == (uint8_t)*c->text;
+		return equal == (c->test == VALUE_EQUAL);
+	}
+	if (f->type->kind == DWARF_TYPE_STRUCT)
+		return IS_UNKNOWN;
 	value_print(v, &spelled, f->type, &f->b, true);
 	equal = spelled.n == c->text_len && !memcmp(spelled.s, c->text, spelled.n);
 	v->failed |= spelled.failed;
@@ -323,18 +365,28 @@ static bool text_holds(struct values *v, const struct value_condition *c, const 
 	return equal == (c->test == VALUE_EQUAL);
 }
 
-static bool where_holds(struct values *v)
+/* Sets what the conditions say about a sample. */
+static void decide(struct values *v, struct stack_trace *t)
 {
+	bool is_there, is_unknown = false, is_false = false;
+	enum truth truth;
 	struct found f;
 
+	t->names_seen = 0;
 	for (size_t i = 0; i < v->opt->where.n; i++) {
 		const struct value_condition *c = &v->opt->where.v[i];
 
-		if (!find_named(v, c->name, c->name_len, &f) ||
-		    !(c->is_number ? number_holds(c, &f) : text_holds(v, c, &f)))
-			return false;
+		truth = find_named(v, c->name, c->name_len, &f, &is_there) ? IS_TRUE
+			: is_there					   ? IS_UNKNOWN
+									   : IS_FALSE;
+		if (truth == IS_TRUE)
+			truth = c->is_number ? number_holds(c, &f) : text_holds(v, c, &f);
+		t->names_seen |= (uint32_t)is_there << i;
+		is_unknown |= truth == IS_UNKNOWN;
+		is_false |= truth == IS_FALSE;
 	}
-	return true;
+	t->is_left_out = is_unknown || is_false;
+	t->is_undecided = is_unknown && !is_false;
 }
 
 /* As profile_label_add() writes it: the key, 't' and the text, each with a NUL behind it. */
@@ -342,8 +394,9 @@ static void add_label(struct values *v, struct text *t)
 {
 	struct found f;
 	const char *name = v->opt->by;
+	bool is_there;
 
-	if (!find_named(v, name, strlen(name), &f))
+	if (!find_named(v, name, strlen(name), &f, &is_there))
 		return;
 	text_str(t, "arg:");
 	text_add(t, name, strlen(name) + 1);
@@ -363,10 +416,10 @@ int values_find(struct values *v, const struct perf_sample *const *samples,
 		v->steps = STEPS_MIN + STEPS_PER_FRAME * traces[i].n;
 		v->depth = 0;
 		open_views(v, &traces[i]);
-		traces[i].is_left_out = v->opt->where.n && !where_holds(v);
+		decide(v, &traces[i]);
 		if (v->opt->by && !traces[i].is_left_out)
 			add_label(v, label);
-		if ((v->opt->all || v->opt->innermost) && !traces[i].is_left_out)
+		if ((v->opt->all || v->opt->innermost || v->opt->results) && !traces[i].is_left_out)
 			add_all(v, t, &traces[i]);
 		v->failed |= t->failed || label->failed;
 		traces[i].values = t->n ? t->s : NULL;

@@ -47,20 +47,23 @@ struct value_conditions {
 	size_t n, cap;
 }; /* a VEC(): all of them must hold */
 
+enum { VALUE_CONDITIONS_MAX = 32 }; /* bits of struct stack_trace's names_seen */
+
 /* Parses "depth > 4 && name == 'x'", whose text must outlive *ret. Returns 0, or -ERR_USAGE with
- * *err. */
+ * *err, which has the column. */
 int value_conditions_parse(struct value_conditions *ret, const char *text, struct err *err);
 
 struct values_options {
 	bool all;	/* fill traces[].values */
 	bool innermost; /* likewise, only for the innermost frame */
+	bool results;	/* likewise, only what the innermost function returns */
 	const char *by; /* fill traces[].labels: "arg:NAME"; NULL: no */
 	struct value_conditions where;
 };
 
 static inline bool values_are_wanted(const struct values_options *o)
 {
-	return o->all || o->innermost || o->by || o->where.n;
+	return o->all || o->innermost || o->results || o->by || o->where.n;
 }
 
 struct values; /* opaque; for one thread */
@@ -76,8 +79,14 @@ void values_free(struct values *v); /* NULL is allowed */
  * that was inlined there, innermost first, and for the function itself its parameters, "a=1, b=?",
  * with
  * '\t' between functions. "a@entry=1" is what the caller passed, where `a` itself is not known.
+ * Behind '\r' in the first line: the type of what the innermost frame's function returns (with
+ * .results): "v": nothing; else a letter and the bytes, "i4" "u8" signed and unsigned integers,
+ * "c1" "C1" signed and unsigned characters, "b1", "p8" pointers, "e4" "E4" enumerations, with
+ * " NAME VALUE" for each of their names; "?": others. Nothing: not known.
  * labels: of the profile (profile_label_add()), the value of `by`.
  * is_left_out: a condition does not hold, or is not known to.
+ * is_undecided: the latter: parameters of that name are there, but their values are not known.
+ * names_seen: bit i: condition i names a parameter that a function in the stack has.
  *
  * All of it is valid until the next call. Returns 0 or -ERR_NOMEM. */
 int values_find(struct values *v, const struct perf_sample *const *samples,

@@ -106,7 +106,7 @@ recursive = [s for s in spans if s[2] == "f_recursive"]
 tap.check([s[3] for s in recursive] == ["3", "2", "1", "0"] and [s[4] for s in recursive] == ["main"] + ["f_recursive"] * 3
           and all(a[1] >= b[1] for a, b in zip(recursive, recursive[1:])), "recursion: each call has its own end", recursive)
 tail = next(i for i, s in enumerate(spans) if s[2] == "f_tail")
-tap.check(spans[tail][0] == "" and spans[tail + 1][2] == "f_leaf" and .2 <= spans[tail][1] < 1 <= spans[tail + 1][1],
+tap.check(spans[tail][0] == "" and spans[tail + 1][2] == "f_leaf" and spans[tail + 1][4] == "main" and .2 <= spans[tail][1] and 1 <= spans[tail + 1][1],
           "a tail call ends the function that makes it", spans[tail:tail + 2])
 left = [s for s in spans if s[0] == "<="]
 tap.check([s[2] for s in left] == ["f_outer", "f_jumps"] and all(.1 <= s[1] for s in left), "longjmp(): an end that is not known is told as such", left)
@@ -205,9 +205,87 @@ capture("--strings", "-e", "call:./d:walk", "--", "./d", "from argv")
 shown = run([RESOLVE, "-q", "-f", "trace", "perf.data"]).stdout.splitlines()
 tap.check(len(shown) == 8 and all(re.search(rf'walk\(depth={7 - i}, name=0x[0-9a-f]+ "from argv"\)', line) for i, line in enumerate(shown)),
           "capture --strings: named by the debug information, without another option", shown)
-for what in ("depth >", "> 4", "depth > WRITE", "depth == 4 depth", "depth = 'x"):
+for what, column in (("depth >", 8), ("> 4", 1), ("depth > WRITE", 9), ("depth == 4 depth", 12), ("depth = 'x", 9), ("depth=>1", 7), ("depth===1", 8), ("at.x == 7", 3),
+                     ("*depth == 1", 1), ("depth == 1 || depth == 2", 12), ("at->x == 1", 3), ("depth == 1.5", 10), ("depth == 99999999999999999999", 10)):
     p = run([RESOLVE, "--where", what, "d.data"], check=False)
-    tap.check(p.returncode == 2 and "--where" in p.stderr, f"--where: refused: {what}", p.stderr)
+    tap.check(p.returncode == 2 and f"column {column}," in p.stderr, f"--where: refused, with the column: {what}", p.stderr)
+p = run([RESOLVE, "--where", "dept == 1", "d.data"], check=False)
+tap.check(p.returncode and "has a parameter 'dept'" in p.stderr, "--where: a name that no function has is said", p.stderr)
+
+# ---- values that have no order, no letter, or are not known ---------------------------------------
+ODD = """#include <math.h>
+union u { int i; float f; };
+struct big { long v[80]; };
+enum colour { RED = -1, GREEN };
+static volatile int sink;
+#define N __attribute__((noipa))
+N void f_leaf(int n) { sink += n; }
+N void f_odd(double x, char c, union u u, struct big big, int neg) { f_leaf(neg); sink += (int)x + c + u.i + (int)big.v[3]; }
+N char f_char(void) { __asm__ volatile("movl $0x12345651, %%eax" ::: "eax"); register int r __asm__("eax"); __asm__ volatile("" : "=r"(r)); return (char)r; }
+N enum colour f_enum(int n) { sink++; return n ? RED : GREEN; }
+N _Bool f_bool(int n) { sink++; return n > 3; }
+N double f_double(int n) { sink++; return n * .5; }
+N int f_int(int n) { sink++; return -n; }
+N unsigned char f_byte(int n) { sink++; return (unsigned char)n; }
+N struct big f_big(void) { struct big b = {{1}}; sink++; return b; }
+N const void *f_none(void) { sink++; return 0; }
+int main(void)
+{
+	f_odd(NAN, 'Q', (union u){7}, (struct big){{1}}, -1);
+	f_char(); f_enum(1); f_enum(0); f_bool(1); f_bool(5); f_double(3); f_int(70000); f_byte(300); f_big(); f_none();
+	return 0;
+}
+"""
+make("odd.c", ODD, "gcc -g -O0 odd.c -o odd")
+capture("-o", "odd.data", "-e", "uprobe:./odd:f_leaf", "--", "./odd")
+for what, holds in (("x == 5", 0), ("x != 5", None), ("x < 5", 0), ("x >= 5", 0), ("c == 'Q'", 1), ("c == 'R'", 0), ("c != 'R'", 1), ("c == 81", 1), ("c == 'QQ'", 0), ("neg == -1", 1), ("neg != -1", 0)):
+    p = run([RESOLVE, "--where", what, "-f", "folded", "odd.data"], check=False)
+    n = sum(int(line.rpartition(" ")[2]) for line in p.stdout.splitlines())
+    tap.check(n == holds if holds is not None else n == 1 or "not known" in p.stderr, f"--where {what}: {'no sample' if not holds else 'the sample'}", p.stdout, p.stderr)
+for what in ("u != 'foo'", "u == '?'", "u == 7", "big != 3"):
+    p = run([RESOLVE, "--where", what, "odd.data"], check=False)
+    tap.check(p.returncode and "of 1 the value is not known" in p.stderr, f"--where {what}: what is not known is neither, and said", p.stdout, p.stderr)
+capture("-e", "call:./odd:f_*", "--", "./odd")
+got = [(m[1], m[2]) for m in re.finditer(r"\b(f_\w+)\(.*?\)(?: = (.*?))?(?: <- .*)?$", run([RESOLVE, "-q", "-f", "trace", "perf.data"]).stdout, re.M)]
+want = [("f_odd", None), ("f_leaf", None), ("f_char", "81 'Q'"), ("f_enum", "RED"), ("f_enum", "GREEN"), ("f_bool", "false"), ("f_bool", "true"), ("f_double", "?"),
+        ("f_int", "-70000"), ("f_byte", "44 ','"), ("f_big", "?"), ("f_none", "0x0")]
+tap.check(got == want, "results have the type of the function; nothing for void, ? for what no register has", got)
+
+# ---- texts that are longer than the kernel's room --------------------------------------------------
+LONG = """#include <stdlib.h>
+#include <string.h>
+static volatile int sink;
+__attribute__((noipa)) int f_one(const char *p, int n) { sink += n; return n + !p; }
+__attribute__((noipa)) int f_two(const char *p, const char *q, int n) { sink += n; return n + !p + !q; }
+int main(void)
+{
+	static const int lengths[] = {0, 10, 2000, 4000, 4085, 4090, 4094, 4095, 4096, 5000};
+	for (unsigned i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+		char *b = malloc(5001);
+		for (int k = 0; k < lengths[i]; k++) b[k] = (char)('a' + k % 26);
+		b[lengths[i]] = 0;
+		f_one(b, lengths[i]);
+		f_two(b, "second", lengths[i]);
+		f_two(NULL, b, lengths[i]);
+		free(b);
+	}
+	return 0;
+}
+"""
+for flags in ("-g", ""):
+    make("long.c", LONG, f"gcc -O2 {flags} long.c -o long")
+    capture("--strings", "-e", "call:./long:f_*", "--", "./long")
+    text = run([RESOLVE, "-q", "-f", "trace", "perf.data"]).stdout
+    calls = [re.search(r"(f_\w+)\((.*)\) = (\d+)", line) for line in text.splitlines()]
+    wrong, whole = [], 0
+    for m in calls:
+        n = int(m[3]) - (m[1] == "f_two" and bool(re.match(r"(p=)?(0x)?0\b", m[2])))
+        letters = "".join(chr(97 + k % 26) for k in range(n))
+        for shown, cut in re.findall(r'"([^"]*)"(\.\.\.)?', m[2]):
+            whole += not cut and bool(shown)
+            if shown != "second" and not (letters.startswith(shown) if cut else shown == letters):
+                wrong.append((m[1], n, len(shown), cut))
+    tap.check(len(calls) == 30 and not wrong and whole > 8, f"--strings {flags}: a text is whole, or ends in ..., or is not told", len(calls), whole, wrong)
 
 # ---- refused ------------------------------------------------------------------------------------
 for what, words in (("call:./p:0x1139", "not known where"), ("call:./p:f_leaf+4", "only uprobe:"), ("call:./p:f_laef", "near it: f_leaf")):
