@@ -283,6 +283,43 @@ static void consider(struct nearest *n, const char *name, unsigned distance)
 	}
 }
 
+/* Which functions a chooser of the program's own chooses among only its code says: named are those
+ * whose names are longer ones. */
+static int not_chosen(struct search *s, struct err *err)
+{
+	const struct pattern *p = &s->pattern;
+	struct elf_section symbols;
+	char text[256] = "";
+	size_t used = 0;
+	unsigned n = 0;
+
+	for (size_t i = 0; i < s->tab.funcs.n && n < 3; i++) {
+		const struct func *f = &s->tab.funcs.v[i];
+
+		if (f->flags & FUNC_CHOOSES || is_part(f->name) ||
+		    !memmem(f->name, strlen(f->name), p->text, p->len))
+			continue;
+		used += (size_t)snprintf(text + used, sizeof text - used, "%s%.60s",
+					 n++ ? ", " : "", f->name);
+	}
+	if (n)
+		return err_set(
+			err, ERR_NOT_FOUND, s->ret->path,
+			"'%.*s' is chosen among several functions when a program starts: name "
+			"the one that is meant (%s ?)",
+			(int)p->len, p->text, text);
+	if (elf_image_section(s->mod->image, ".symtab", &symbols, NULL))
+		return err_set(
+			err, ERR_NOT_FOUND, s->ret->path,
+			"'%.*s' is chosen among several functions when a program starts: name "
+			"the one that is meant",
+			(int)p->len, p->text);
+	return err_set(err, ERR_NOT_FOUND, s->ret->path,
+		       "'%.*s' is chosen among several functions when a program starts, and "
+		       "their names are not here: install the library's debug symbols",
+		       (int)p->len, p->text);
+}
+
 static int not_found(struct search *s, struct err *err)
 {
 	const struct pattern *p = &s->pattern;
@@ -299,11 +336,7 @@ static int not_found(struct search *s, struct err *err)
 			"as in uprobe:libc.so.6:%.*s, whose samples say who called it",
 			(int)p->len, p->text, (int)p->len - 4, p->text);
 	if (s->chooser)
-		return err_set(
-			err, ERR_NOT_FOUND, s->ret->path,
-			"'%.*s' is chosen among several functions when a program starts, and "
-			"their names are not here: install the library's debug symbols",
-			(int)p->len, p->text);
+		return not_chosen(s, err);
 	if (s->within)
 		return err_set(err, ERR_NOT_FOUND, s->ret->path,
 			       "'%.*s': no instruction begins there, and a probe within one would "
