@@ -258,6 +258,49 @@ static void add_rest(struct lines *l, const struct profile_log_entry *e, uint64_
 	}
 }
 
+/* The parameters of the functions of a location, as text; innermost first, as its frames are. */
+static bool add_params(struct lines *l, const struct profile_log_entry *e, size_t frame,
+		       size_t n_functions)
+{
+	size_t n, n_levels = 0;
+	bool any = false;
+
+	profile_values(l->p, e, frame, 0, &n, &n_levels);
+	for (size_t k = 0; k < n_functions; k++) {
+		/* Of inlined functions only if these are the same ones. */
+		const char *text =
+			k + 1 == n_functions || n_levels == n_functions
+				? profile_values(l->p, e, frame, n_functions - 1 - k, &n, &n_levels)
+				: NULL;
+
+		text_str(&l->out, frame || k ? "," : "");
+		text_json(&l->out, text ? text : "", text ? n : 0);
+		any |= text && n;
+	}
+	return any;
+}
+
+/* "args": a text for each frame of the stack. */
+static void add_args(struct lines *l, const struct profile_log_entry *e)
+{
+	const size_t start = l->out.n;
+	bool any = false;
+	size_t frame = 0, n;
+
+	if (!e->values)
+		return;
+	add_key(l, "args");
+	text_char(&l->out, '[');
+	for (uint32_t at = e->node; at; at = l->p->nodes.v[at].parent) {
+		profile_lines(l->p, &l->p->locations.v[l->p->nodes.v[at].location],
+			      l->opt->style.no_inline, &n);
+		any |= add_params(l, e, frame++, n ? n : 1);
+	}
+	text_char(&l->out, ']');
+	if (!any && !l->out.failed)
+		l->out.n = start;
+}
+
 static int add_sample(struct lines *l, const struct profile_log_entry *e)
 {
 	const struct profile_event *event = &l->p->events.v[e->event];
@@ -277,6 +320,7 @@ static int add_sample(struct lines *l, const struct profile_log_entry *e)
 	if (e->node)
 		add_number(l, "stack", l->stack[e->node]);
 	add_rest(l, e, event->attr.sample_type);
+	add_args(l, e);
 	end(l);
 	return 0;
 }
@@ -339,5 +383,6 @@ const struct output_format format_jsonl2 = {
 	.takes_sums = true,
 	.keep = PROFILE_KEEP_IPS | PROFILE_KEEP_LOG | PROFILE_KEEP_TRACE | PROFILE_KEEP_DETAILS,
 	.names_events = true,
+	.honours = OUTPUT_ARGS,
 	.write = write_jsonl2,
 };
