@@ -20,10 +20,19 @@ BIN = os.environ.get("BIN", os.path.join(TOP, "bin"))
 def profile(path):
     """The pprof file of a recording, made once."""
     out = path[:-len(".data")] + ".pb.gz"
-    if not os.path.exists(out):
+    if not os.path.exists(out):  # of one recording for all runs they are there by now
         subprocess.run([f"{BIN}/resolve", "-q", path, "-o", out + ".tmp", "-f", "pprof"], check=True)
         os.rename(out + ".tmp", out)
     return out
+
+
+def cut_apart(folder, times):
+    """The pprof file of each run of a recording of all runs, made once."""
+    for side, i, start, end in times:
+        out = f"{folder}/{side.replace(' ', '-')}-{i}.pb.gz"
+        if not os.path.exists(out):
+            subprocess.run([f"{BIN}/resolve", "-q", f"{folder}/all.data", "--time", f"{start:.9f},{end:.9f}", "-o", out + ".tmp", "-f", "pprof"], check=True)
+            os.rename(out + ".tmp", out)
 
 
 def judge(base, new):
@@ -50,6 +59,7 @@ def judged(folder, anew):
             return json.load(f)
     with open(f"{folder}/meta.json") as f:
         meta = json.load(f)
+    cut_apart(folder, meta.get("times", []))
     runs = {side: [profile(f"{folder}/{side.replace(' ', '-')}-{i}.data") for i in range(meta["runs"])] for side in meta["sides"]}
     out = [{"kind": kind, "group": meta["kind"], "side": side, "load": meta["load"], "touched": meta.get("touched", {}).get(side), **judge(runs[meta["sides"][0]], runs[side])} for kind, side in pairs(meta)]
     with open(kept + ".tmp", "w") as f:

@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """exam_record.py - the recordings that exam_judge.py judges, each once: they do not depend on how regress decides.
 
-    exam_record.py [--dir DIR] [--aa N] [--tree N] [--power N] [--bimodal N] [--only GROUP] [--capture PATH]
+    exam_record.py [--dir DIR] [--aa N] [--tree N] [--power N] [--bimodal N] [--only GROUP] [--one] [--capture PATH]
 
 A job is a folder of DIR/jobs: meta.json, and SIDE-RUN.data of each side's runs, recorded in rounds, each in a random order. meta.json is written last:
 a folder without it was not finished and is recorded anew, so that this can be stopped at any time and taken up again. Groups of jobs grow at
-the same rate, so that what was stopped early has some of each."""
+the same rate, so that what was stopped early has some of each. With --one a single `capture` records a job's runs, one process after the other, and
+exam_judge.py takes them apart by their times: a quarter of the time on a loaded machine, where most of it goes by until capture has begun."""
 import argparse
 import json
 import os
 import random
+import shlex
 import shutil
 import subprocess
 import sys
@@ -55,11 +57,28 @@ def record(a, command, path):
         subprocess.run([a.capture, "-q", "-F", str(a.frequency), "-o", path, "--", *command], stdout=null, stderr=null, stdin=null, check=True)
 
 
+def record_at_once(a, folder, sides, runs, rng):
+    """[[side, run, start, end]] of the runs in FOLDER/all.data."""
+    order = [(side, i) for i in range(runs) for side in rng.sample(list(sides), len(sides))]
+    with open(f"{folder}/commands", "w") as f:
+        f.write("".join(f"exec {shlex.join(sides[side])}\n" for side, _ in order))
+    turns = os.path.join(a.dir, "programs/turns")
+    p = subprocess.run([a.capture, "-q", "-F", str(a.frequency), "-o", f"{folder}/all.data", "--", turns, f"{folder}/commands"], stdout=subprocess.PIPE, text=True, check=True)
+    times = [[float(t) for t in line.split()] for line in p.stdout.splitlines()]
+    assert len(times) == len(order), p.stdout
+    return [[*who, *when] for who, when in zip(order, times)]
+
+
 def record_job(a, folder, sides, runs, meta):
     """sides: {name: command}"""
     rng = random.Random(os.urandom(8))
-    began, loads = time.time(), []
-    for i in range(runs):
+    began, loads = time.time(), [os.getloadavg()[0]]
+    if a.one:
+        meta["times"] = record_at_once(a, folder, sides, runs, rng)
+        runs_left = 0
+    else:
+        runs_left = runs
+    for i in range(runs_left):
         order = list(sides)
         rng.shuffle(order)
         for side in order:
@@ -82,9 +101,9 @@ def groups(a):
         record_job(a, folder, {"base": programs[name], "new": programs[name]}, 5, {"kind": f"A/A {name}"})
 
     def tree(nr, folder):
-        built = {kind: exam_tree.build(folder, 1000 + nr, kind) for kind in (None, *exam_tree.KINDS, *exam_tree.SLOWER) if not kind or not a.kinds or kind in a.kinds.split(";")}
+        built = {kind: exam_tree.build(folder, a.seed + nr, kind) for kind in (None, *exam_tree.KINDS, *exam_tree.SLOWER) if not kind or not a.kinds or kind in a.kinds.split(";")}
         record_job(a, folder, {kind or "base": [path, str(int(24000 * a.tree_seconds))] for kind, (path, _) in built.items()}, 5,
-                   {"kind": "tree", "seed": 1000 + nr, "touched": {kind: touched for kind, (_, touched) in built.items() if kind}})
+                   {"kind": "tree", "seed": a.seed + nr, "touched": {kind: touched for kind, (_, touched) in built.items() if kind}})
 
     flags = {"base": [], "14.3 % + 10 %": ["-DP0=110"], "1.3 % + 50 %": ["-DP17=150"]}
     mixes = {kind: mix.build(os.path.join(shared, "mix" + "".join(flag)), "-g", *flag) for kind, flag in flags.items()}
@@ -92,6 +111,7 @@ def groups(a):
     def power(_nr, folder):
         record_job(a, folder, {kind: [path, str(int(22000 * a.power_seconds))] for kind, path in mixes.items()}, 5, {"kind": "power"})
 
+    subprocess.run(["gcc", "-O1", "-o", os.path.join(shared, "turns"), os.path.join(TOP, "bench/exam_turns.c")], check=True)
     program = build_c(os.path.join(shared, "bimodal"), BIMODAL)
 
     def bimodal(nr, folder):
@@ -120,6 +140,8 @@ def main(arguments=None):
     p.add_argument("--frequency", type=int, default=9999)
     p.add_argument("--kinds", help="only these changes of trees, with semicolons between them")
     p.add_argument("--programs", help="of A/A only these, with commas between them")
+    p.add_argument("--seed", type=int, default=1000, help="of the first generated program")
+    p.add_argument("--one", action="store_true", help="one recording for all runs of a job")
     p.add_argument("--only", help="these groups, with commas between them")
     p.add_argument("--capture", default=os.path.join(BIN, "capture"))
     p.add_argument("--jobs", type=int, default=-1, help="end after so many")
