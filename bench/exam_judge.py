@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """exam_judge.py - what `regress` says of the recordings of exam_record.py, as often as wanted: how often it is wrong.
 
-    exam_judge.py [--dir DIR] [--anew] [-v]
+    exam_judge.py [--dir DIR] [--anew] [--threads N] [-v]
 
-Each recording becomes a pprof file once (SIDE-RUN.pb.gz beside it); what is said of a job is kept in its folder as verdicts.json until --anew. The table
+Each recording becomes a pprof file once (SIDE-RUN.pb.gz beside it; of a recording of all runs the text of perf script, SIDE-RUN.script); what is said of a job is kept in its folder as verdicts.json until --anew. The table
 has Wilson's 95 % intervals. Kinds of tree changes share the base's runs within a job, so that rows of one job are not independent of each
 other; jobs are."""
 import argparse
 import collections
+import concurrent.futures
 import json
 import math
 import os
+import re
 import subprocess
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -20,19 +22,28 @@ BIN = os.environ.get("BIN", os.path.join(TOP, "bin"))
 def profile(path):
     """The pprof file of a recording, made once."""
     out = path[:-len(".data")] + ".pb.gz"
-    if not os.path.exists(out):  # of one recording for all runs they are there by now
+    if not os.path.exists(out):
         subprocess.run([f"{BIN}/resolve", "-q", path, "-o", out + ".tmp", "-f", "pprof"], check=True)
         os.rename(out + ".tmp", out)
     return out
 
 
 def cut_apart(folder, times):
-    """The pprof file of each run of a recording of all runs, made once."""
-    for side, i, start, end in times:
-        out = f"{folder}/{side.replace(' ', '-')}-{i}.pb.gz"
-        if not os.path.exists(out):
-            subprocess.run([f"{BIN}/resolve", "-q", f"{folder}/all.data", "--time", f"{start:.9f},{end:.9f}", "-o", out + ".tmp", "-f", "pprof"], check=True)
-            os.rename(out + ".tmp", out)
+    """The samples of each run of a recording of all runs, as perf script text, made once."""
+    paths = [f"{folder}/{side.replace(' ', '-')}-{i}.script" for side, i, _, _ in times]
+    if all(os.path.exists(path) for path in paths):
+        return
+    text = subprocess.run([f"{BIN}/resolve", "-q", f"{folder}/all.data", "-f", "script"], stdout=subprocess.PIPE, check=True).stdout
+    runs = [[] for _ in times]
+    for block in text.split(b"\n\n"):
+        if when := re.match(rb"[^\n]*? (\d+\.\d+): ", block):
+            for run, (_, _, start, end) in zip(runs, times):
+                if start <= float(when[1]) <= end:
+                    run.append(block)
+    for path, run in zip(paths, runs):
+        with open(path + ".tmp", "wb") as f:
+            f.write(b"\n\n".join(run) + b"\n\n")
+        os.rename(path + ".tmp", path)
 
 
 def judge(base, new):
@@ -59,8 +70,12 @@ def judged(folder, anew):
             return json.load(f)
     with open(f"{folder}/meta.json") as f:
         meta = json.load(f)
-    cut_apart(folder, meta.get("times", []))
-    runs = {side: [profile(f"{folder}/{side.replace(' ', '-')}-{i}.data") for i in range(meta["runs"])] for side in meta["sides"]}
+    names = {side: [f"{folder}/{side.replace(' ', '-')}-{i}" for i in range(meta["runs"])] for side in meta["sides"]}
+    if "times" in meta:
+        cut_apart(folder, meta["times"])
+        runs = {side: [f"{name}.script" for name in some] for side, some in names.items()}
+    else:
+        runs = {side: [profile(f"{name}.data") for name in some] for side, some in names.items()}
     out = [{"kind": kind, "group": meta["kind"], "side": side, "load": meta["load"], "touched": meta.get("touched", {}).get(side), **judge(runs[meta["sides"][0]], runs[side])} for kind, side in pairs(meta)]
     with open(kept + ".tmp", "w") as f:
         json.dump(out, f)
@@ -101,13 +116,13 @@ def main(arguments=None):
     p = argparse.ArgumentParser()
     p.add_argument("--dir", default="exam-regress")
     p.add_argument("--anew", action="store_true", help="judge again what was judged before")
+    p.add_argument("--threads", type=int, default=1, help="jobs that are judged at a time")
     p.add_argument("-v", action="store_true", help="list the jobs that were judged wrongly")
     a = p.parse_args(arguments)
     jobs = os.path.join(a.dir, "jobs")
-    rows = []
-    for name in sorted(os.listdir(jobs)):
-        if os.path.exists(f"{jobs}/{name}/meta.json"):
-            rows += judged(f"{jobs}/{name}", a.anew)
+    finished = [f"{jobs}/{name}" for name in sorted(os.listdir(jobs)) if os.path.exists(f"{jobs}/{name}/meta.json")]
+    with concurrent.futures.ThreadPoolExecutor(a.threads) as pool:
+        rows = [row for rows in pool.map(lambda folder: judged(folder, a.anew), finished) for row in rows]
     table(rows, a.v)
     return rows
 
