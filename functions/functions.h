@@ -481,11 +481,12 @@ struct jit_memory {
 	uint64_t start;
 	size_t n; /* bytes */
 	const uint8_t *bytes;
-	const uint64_t *replaced; /* per page, a bit for each 64th: other code was there before */
+	const uint64_t *replaced; /* a bit for each byte: other code was there before */
 };
-/* Returns false if the bytes at ip are not known, or there were others. */
+/* Returns false if the byte at ip is not known, or there was another. */
 bool jitdump_memory(const struct jitdump *d, uint64_t ip, struct jit_memory *ret);
-bool jit_memory_is_sure(const struct jit_memory *m, uint64_t ip);
+/* True if all of these bytes are known and were never others. */
+bool jit_memory_is_sure(const struct jit_memory *m, uint64_t ip, size_t n);
 bool jitdump_has_memory(const struct jitdump *d);
 /* True if it says anything of functions. */
 bool jitdump_has_functions(const struct jitdump *d);

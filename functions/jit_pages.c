@@ -11,8 +11,11 @@
 /* Limit of one jitdump. */
 enum { PAGES_MAX = 1 << 18 };
 
-/* Pages are compared in lines of so many bytes: one bit each. */
-enum { LINE_BYTES = JIT_PAGE_BYTES / 64 };
+/* Fewer filler bytes in succession may be part of an instruction. */
+enum { EMPTY_BYTES = 4 };
+
+/* One bit for each byte. */
+enum { PAGE_MARKS = JIT_PAGE_BYTES / 64 };
 
 int jit_pages_read(struct jitdump *j, struct buf b, uint64_t time_ns)
 {
@@ -52,6 +55,21 @@ static bool is_filler(uint8_t byte)
 	return byte == 0 || byte == 0xcc || byte == 0x90 || byte == 0xf4;
 }
 
+/* True if there was no code at the byte: constants in code have such bytes too, but fewer in
+ * succession. */
+static bool was_empty(const uint8_t *page, size_t i)
+{
+	size_t from = i, to = i;
+
+	if (!is_filler(page[i]))
+		return false;
+	while (from && i - from < EMPTY_BYTES && is_filler(page[from - 1]))
+		from--;
+	while (to + 1 < JIT_PAGE_BYTES && to - i < EMPTY_BYTES && is_filler(page[to + 1]))
+		to++;
+	return to - from + 1 >= EMPTY_BYTES || !from || to + 1 == JIT_PAGE_BYTES;
+}
+
 /* True if the byte is part of a constant that JIT compilers change where they link code: the target
  * of a call or jump, or an address (Intel SDM: JMP and CALL rel32, Jcc rel32, MOV r32, imm32 and
  * MOV r64, imm64). */
@@ -70,28 +88,20 @@ static bool is_operand(const uint8_t *page, size_t i)
 	return false;
 }
 
-/* True if other code was there before: nothing was only added, or linked. */
-static bool is_replaced(const uint8_t *old, const uint8_t *new, size_t line)
-{
-	for (size_t i = line; i < line + LINE_BYTES; i++)
-		if (old[i] != new[i] && !is_filler(old[i]) &&
-		    !(is_operand(old, i) && is_operand(new, i)))
-			return true;
-	return false;
-}
-
-/* The lines of a page that had other code before, from its first version on to the i-th, the last.
- */
-static uint64_t replaced_lines(const struct jitdump *j, size_t i)
+/* Marks the bytes of a page, the i-th and last version, that were other code in one before: that
+ * were not only added, or linked. */
+static void mark_replaced(const struct jitdump *j, size_t i, uint64_t *marks)
 {
 	const uint8_t *new = j->pages.v[i].bytes;
-	uint64_t lines = 0;
 
-	while (i-- && j->pages.v[i].addr == j->pages.v[i + 1].addr)
-		for (unsigned k = 0; k < 64; k++)
-			if (is_replaced(j->pages.v[i].bytes, new, k * LINE_BYTES))
-				lines |= 1ull << k;
-	return lines;
+	while (i-- && j->pages.v[i].addr == j->pages.v[i + 1].addr) {
+		const uint8_t *old = j->pages.v[i].bytes;
+
+		for (size_t k = 0; k < JIT_PAGE_BYTES; k++)
+			if (old[k] != new[k] && !was_empty(old, k) &&
+			    !(is_operand(old, k) && is_operand(new, k)))
+				marks[k / 64] |= 1ull << k % 64;
+	}
 }
 
 static size_t count_last(const struct jitdump *j)
@@ -106,7 +116,7 @@ static size_t count_last(const struct jitdump *j)
 int jit_pages_finish(struct jitdump *j)
 {
 	struct jit_run run = {0};
-	uint64_t *lines;
+	uint64_t *marks;
 	uint8_t *to;
 	size_t n;
 
@@ -115,8 +125,8 @@ int jit_pages_finish(struct jitdump *j)
 	qsort(j->pages.v, j->pages.n, sizeof *j->pages.v, by_place);
 	n = count_last(j);
 	to = j->pages_flat = malloc(n * JIT_PAGE_BYTES);
-	lines = j->pages_replaced = calloc(n, sizeof *lines);
-	if (!to || !lines)
+	marks = j->pages_replaced = calloc(n, PAGE_MARKS * sizeof *marks);
+	if (!to || !marks)
 		return -1;
 	for (size_t i = 0; i < j->pages.n; i++) {
 		const struct jit_page *p = &j->pages.v[i];
@@ -129,9 +139,10 @@ int jit_pages_finish(struct jitdump *j)
 			run = (struct jit_run){0};
 		}
 		if (!run.n)
-			run = (struct jit_run){.start = p->addr, .bytes = to, .replaced = lines};
+			run = (struct jit_run){.start = p->addr, .bytes = to, .replaced = marks};
 		memcpy(to, p->bytes, JIT_PAGE_BYTES);
-		*lines++ = replaced_lines(j, i);
+		mark_replaced(j, i, marks);
+		marks += PAGE_MARKS;
 		to += JIT_PAGE_BYTES;
 		run.n += JIT_PAGE_BYTES;
 	}
@@ -163,15 +174,19 @@ bool jitdump_memory(const struct jitdump *j, uint64_t ip, struct jit_memory *ret
 		return false;
 	r = &j->runs.v[lo];
 	*ret = (struct jit_memory){r->start, r->n, r->bytes, r->replaced};
-	return jit_memory_is_sure(ret, ip);
+	return jit_memory_is_sure(ret, ip, 1);
 }
 
-bool jit_memory_is_sure(const struct jit_memory *m, uint64_t ip)
+bool jit_memory_is_sure(const struct jit_memory *m, uint64_t ip, size_t n)
 {
 	const uint64_t off = ip - m->start;
 
-	return off < m->n &&
-	       !(m->replaced[off / JIT_PAGE_BYTES] >> (off % JIT_PAGE_BYTES / LINE_BYTES) & 1);
+	if (off >= m->n || n > m->n - off)
+		return false;
+	for (size_t i = off; i < off + n; i++)
+		if (m->replaced[i / 64] >> i % 64 & 1)
+			return false;
+	return true;
 }
 
 bool jitdump_has_memory(const struct jitdump *j)

@@ -88,7 +88,7 @@ struct jitdump {
 	VEC(struct jit_page) pages;
 	VEC(struct jit_run) runs;
 	uint8_t *pages_flat;	  /* the bytes of all runs */
-	uint64_t *pages_replaced; /* their marks */
+	uint64_t *pages_replaced; /* a bit for each of them: see struct jit_memory */
 	struct strtab strings;
 	struct arena eh_frames;
 	const uint8_t *file; /* the whole file, for the code bytes; NULL: could not be mapped */

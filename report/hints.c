@@ -138,14 +138,9 @@ static const char before_it_began[] = "code was mapped before the recording bega
 				      "process: record from the start of the program";
 
 /* What helps against stacks that end for a reason. */
-static const char *root_help(enum unwind_stop why)
+static const char *root_help(const struct loaded *p, enum unwind_stop why)
 {
 	static const char *const help[UNWIND_STOP_N] = {
-		[UNWIND_STOP_NO_CFI] =
-			"code that was compiled at run time needs frame pointers (Java: "
-			"-XX:+PreserveFramePointer, or record with capture), other code its "
-			"unwind tables "
-			"(not built with -fno-asynchronous-unwind-tables)",
 		[UNWIND_STOP_NO_BINARY] =
 			"resolve where it was recorded, or give the files by --symfs DIR",
 		[UNWIND_STOP_BAD_CFI] = "another unwinder may do better: --unwinder=libdw",
@@ -155,6 +150,8 @@ static const char *root_help(enum unwind_stop why)
 					 "handlers run on stacks of their own",
 	};
 
+	if (why == UNWIND_STOP_NO_CFI)
+		return report_roots_help(p);
 	return help[why] ? help[why] : "--stats says more";
 }
 
@@ -189,7 +186,7 @@ static bool hint_roots(const struct loaded *p, const struct hint_to *to)
 		return false;
 	hint(to, "%.0f %% of the stacks reach no root; most of these: %s; %s",
 	     100 - percent(whole, all), unwind_stop_text(worst),
-	     worst == UNWIND_STOP_NO_MAP && is_part(p) ? before_this_part : root_help(worst));
+	     worst == UNWIND_STOP_NO_MAP && is_part(p) ? before_this_part : root_help(p, worst));
 	return true;
 }
 

@@ -1,6 +1,5 @@
 /* runtimes.c - what gives code without a file names and whole stacks, by the runtime that made it.
  */
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -8,67 +7,98 @@
 #include "reader/reader.h"
 #include "report/modules.h"
 
+/* Names, and what else is said where the recording has no copies of the code. */
+#define WITH(names, stacks) names, names "; " stacks
+#define ALONE(text)	    text, text
+
 /* By the beginning of the name of a file that the process has mapped. Each was tried with the
  * release in Debian 12, Python's and Java's with later ones; -perfmap is by QEMU's manual. */
 static const struct {
-	const char *name, *help;
-	const char *with_code; /* where the recording has copies of the code; NULL: the same */
+	const char *name, *if_copied, *help;
 } runtimes[] = {
-	{"libjvm.so", "record with `capture`, which reads the JVM's code from outside, without a "
-		      "flag; with perf: "
-		      "java -XX:+PreserveFramePointer -XX:+UnlockDiagnosticVMOptions "
-		      "-XX:+DumpPerfMapAtExit (JDK 17 or later; of one that still runs: "
-		      "jcmd PID Compiler.perfmap)"},
-	{"libnode.so", "node --perf-basic-prof --interpreted-frames-native-stack"},
-	{"node", "node --perf-basic-prof --interpreted-frames-native-stack"},
-	{"beam.smp",
-	 "ERL_AFLAGS=\"+JPperf true\" gives names and frame pointers (Erlang/OTP 25 or later)"},
-	{"php", "php -d opcache.jit_debug=16 gives names; stacks of the JIT's code need `capture`",
-	 "php -d opcache.jit_debug=16 gives names"},
-	{"luajit",
-	 "LuaJIT writes no names for recorders; stacks through its compiled code need `capture`",
-	 "LuaJIT writes no names for recorders"},
-	{"libluajit",
-	 "LuaJIT writes no names for recorders; stacks through its compiled code need `capture`",
-	 "LuaJIT writes no names for recorders"},
-	{"mono", "MONO_ENV_OPTIONS=--jitmap gives names; stacks need `capture`",
-	 "MONO_ENV_OPTIONS=--jitmap gives names"},
-	{"python3", "PYTHONPERFSUPPORT=1 (Python 3.12 or later) names Python's functions"},
-	{"libpython3", "PYTHONPERFSUPPORT=1 (Python 3.12 or later) names Python's functions"},
-	{"qemu-",
-	 "stacks through what QEMU has translated need `capture`; it has names since QEMU 8.0, "
-	 "with -perfmap",
-	 "QEMU has names since 8.0, with -perfmap"},
-	{"libpcre2", "PCRE2's compiled patterns have no names; stacks through them need `capture`",
-	 "PCRE2's compiled patterns have no names"},
+	{"libjvm.so",
+	 ALONE("record with `capture`, which reads the JVM's code from outside, without a flag; "
+	       "with perf: java -XX:+PreserveFramePointer -XX:+UnlockDiagnosticVMOptions "
+	       "-XX:+DumpPerfMapAtExit (JDK 17 or later; of one that still runs: "
+	       "jcmd PID Compiler.perfmap)")},
+	{"libnode.so", ALONE("node --perf-basic-prof --interpreted-frames-native-stack")},
+	{"node", ALONE("node --perf-basic-prof --interpreted-frames-native-stack")},
+	{"beam.smp", ALONE("ERL_AFLAGS=\"+JPperf true\" gives names and frame pointers "
+			   "(Erlang/OTP 25 or later)")},
+	{"php", WITH("php -d opcache.jit_debug=16 gives names",
+		     "stacks of the JIT's code need `capture`")},
+	{"luajit", WITH("LuaJIT writes no names for recorders",
+			"stacks through its compiled code need `capture`")},
+	{"libluajit", WITH("LuaJIT writes no names for recorders",
+			   "stacks through its compiled code need `capture`")},
+	{"mono", WITH("MONO_ENV_OPTIONS=--jitmap gives names", "stacks need `capture`")},
+	{"python3", ALONE("PYTHONPERFSUPPORT=1 (Python 3.12 or later) names Python's functions")},
+	{"libpython3",
+	 ALONE("PYTHONPERFSUPPORT=1 (Python 3.12 or later) names Python's functions")},
+	{"qemu-", WITH("QEMU has names since 8.0, with -perfmap",
+		       "stacks through what it has translated need `capture`")},
+	{"libpcre2",
+	 WITH("PCRE2's compiled patterns have no names", "stacks through them need `capture`")},
 };
 
-static bool has_copies(const struct perf_file *f)
-{
-	size_t n;
+enum { JAVA, LIBNODE, NODE, RUNTIMES = sizeof runtimes / sizeof *runtimes };
 
-	return !perf_file_info(f)->is_pipe && perf_file_feature(f, RUNTIME_CODE_FEATURE, &n);
-}
-
-const char *report_runtime_help(const struct loaded *p, uint32_t pid)
+/* The runtime of a process, 0: the first in the table of any. RUNTIMES: none is known. */
+static size_t find_runtime(const struct loaded *p, uint32_t pid)
 {
 	const size_t n = perf_file_dso_count(p->file);
-	const bool has_code = has_copies(p->file);
-	const char *found = NULL;
-	size_t best = sizeof runtimes / sizeof *runtimes;
+	size_t best = RUNTIMES;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct dso *dso = perf_file_dso(p->file, i);
 
-		if (dso->kind != DSO_FILE || (dso->mapped_by && dso->mapped_by != pid))
+		if (dso->kind != DSO_FILE || (pid && dso->mapped_by && dso->mapped_by != pid))
 			continue;
 		for (size_t k = 0; k < best; k++)
 			if (!strncmp(base_name(dso->path), runtimes[k].name,
-				     strlen(runtimes[k].name))) {
-				found = has_code && runtimes[k].with_code ? runtimes[k].with_code
-									  : runtimes[k].help;
+				     strlen(runtimes[k].name)))
 				best = k;
-			}
 	}
-	return found;
+	return best;
+}
+
+static bool has_copies(const struct loaded *p, uint32_t pid)
+{
+	const struct jitdump *d;
+
+	return p->jit && !jit_codes_recorded(p->jit, pid, &d, NULL) && d && jitdump_has_memory(d);
+}
+
+const char *report_runtime_help(const struct loaded *p, uint32_t pid)
+{
+	const size_t k = find_runtime(p, pid);
+
+	if (k == RUNTIMES)
+		return NULL;
+	return has_copies(p, pid) ? runtimes[k].if_copied : runtimes[k].help;
+}
+
+const char *report_roots_help(const struct loaded *p)
+{
+	const size_t n = perf_file_dso_count(p->file);
+
+	for (size_t i = 0; i < n; i++)
+		if (has_copies(p, perf_file_dso(p->file, i)->pid))
+			return "copies of code that was compiled at run time are in the recording, "
+			       "but do not show all callers; other code needs its unwind tables "
+			       "(not built with -fno-asynchronous-unwind-tables)";
+	switch (find_runtime(p, 0)) {
+	case JAVA:
+		return "code that was compiled at run time needs frame pointers (Java: "
+		       "-XX:+PreserveFramePointer, or record with capture), other code its "
+		       "unwind tables (not built with -fno-asynchronous-unwind-tables)";
+	case LIBNODE:
+	case NODE:
+		return "V8's code keeps frame pointers, but where its stack still has return "
+		       "addresses of calls that are over, the caller is not known";
+	default:
+		return "code that was compiled at run time needs to be recorded with capture, "
+		       "which copies it, or frame pointers; other code needs its unwind tables "
+		       "(not built with -fno-asynchronous-unwind-tables)";
+	}
 }

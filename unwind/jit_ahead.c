@@ -203,7 +203,7 @@ static uint64_t indirect_target(const struct jit_memory *m, uint64_t at, unsigne
 		return 0;
 	memcpy(&disp, code + 2, sizeof disp);
 	from = at + 6 + (uint64_t)(int64_t)disp;
-	if (from - m->start < m->n && m->n - (from - m->start) >= sizeof target)
+	if (jit_memory_is_sure(m, from, sizeof target))
 		memcpy(&target, m->bytes + (from - m->start), sizeof target);
 	return target;
 }
@@ -242,9 +242,8 @@ static void follow(struct search *s, struct way way, bool by_fp)
 		/* Nothing is there, or not yet: code has no ADD %al, (%rax). */
 		if (way.m.n - off >= 2 && !code[0] && !code[1])
 			return;
-		if (!jit_memory_is_sure(&way.m, way.at) ||
-		    !arch->code_step(code, way.m.n - off, &way.frame, &in) ||
-		    !jit_memory_is_sure(&way.m, way.at + in.bytes - 1))
+		if (!arch->code_step(code, way.m.n - off, &way.frame, &in) ||
+		    !jit_memory_is_sure(&way.m, way.at, in.bytes))
 			return;
 		follow_fp(&way, &from, by_fp, arch->word_bytes);
 		if (code[0] == 0x6a || code[0] == 0x68) /* PUSH imm8, imm32 */
@@ -367,7 +366,8 @@ static bool entered(struct walk *w, const struct cursor *c, bool passes, struct 
 	uint64_t ra, target;
 
 	if (c->is_return_address || !c->sp_known || !walk_word(w, c->sp, 8, &ra) ||
-	    !jit_memory_find(w, ra - 1, &m) || ra - m.start < CALL_BYTES_MAX)
+	    !jit_memory_find(w, ra - 1, &m) || ra - m.start < CALL_BYTES_MAX ||
+	    !jit_memory_is_sure(&m, ra - CALL_BYTES_MAX, CALL_BYTES_MAX))
 		return false;
 	target = w->arch->call_target(m.bytes + (ra - m.start), CALL_BYTES_MAX, ra);
 	for (unsigned n = 2; !target && n <= 6; n++)

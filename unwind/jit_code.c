@@ -79,6 +79,8 @@ enum return_check return_check_jit(struct walk *w, uint64_t ra)
 		if (!jit_memory_find(w, ra - 1, &m))
 			return known;
 		n = ra - m.start < CALL_BYTES_MAX ? ra - m.start : CALL_BYTES_MAX;
+		if (!jit_memory_is_sure(&m, ra - n, n))
+			return known;
 		return w->arch->ends_in_call(m.bytes + (ra - m.start), n) ? RETURN_CALL
 									  : RETURN_NONE;
 	}

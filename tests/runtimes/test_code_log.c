@@ -157,10 +157,13 @@ static void test_pages(void **state)
 	code_log_add_bytes(&log, 200, 0xa000, last, JIT_PAGE_BYTES);
 	memcpy(last + 0x400, page, 0x100); /* added */
 	memcpy(last + 0x800, page, 0x100);
+	memcpy(last + 0xc28, page, 0x40);
+	last[0xc26] = 0xfe; /* what was there before that, and is not reached */
 	last[0x40f] = 0xe9;
 	code_log_add_bytes(&log, 300, 0xa000, last, JIT_PAGE_BYTES);
 	last[0x410] ^= 0xff;			   /* another target */
 	memcpy(last + 0x800, page + 0x555, 0x100); /* replaced */
+	memset(last + 0xc10, 0x33, 0x18);	   /* added beside it */
 	code_log_add_bytes(&log, 400, 0xa000, last, JIT_PAGE_BYTES);
 	d = pages_of(&log, &codes, &section);
 	assert_true(jitdump_has_memory(d));
@@ -175,6 +178,12 @@ static void test_pages(void **state)
 	assert_int_equal(m.bytes[0x410], last[0x410]);
 	assert_false(jitdump_memory(d, 0xa810, &m));
 	assert_true(jitdump_memory(d, 0xa900, &m));
+	assert_true(jitdump_memory(d, 0xac10, &m));
+	assert_false(jitdump_memory(d, 0xac26, &m));
+	assert_true(jitdump_memory(d, 0xac28, &m));
+	assert_true(jit_memory_is_sure(&m, 0xac28, 0x40));
+	assert_false(jit_memory_is_sure(&m, 0xac20, 0x10));
+	assert_false(jit_memory_is_sure(&m, 0xafff, 2));
 	jit_codes_free(codes);
 	free(section);
 	code_log_done(&log);

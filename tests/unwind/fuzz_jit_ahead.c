@@ -12,14 +12,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct jit_memory m = {.start = START, .n = JIT_PAGE_BYTES};
 	uint8_t *page = size ? calloc(1, JIT_PAGE_BYTES) : NULL;
-	uint64_t replaced;
+	uint64_t replaced[JIT_PAGE_BYTES / 64] = {0};
 
 	if (!page)
 		return 0;
-	replaced = data[0] & 1 ? (uint64_t)data[0] << 3 : 0;
+	for (size_t i = 0; data[0] & 1 && i < JIT_PAGE_BYTES / 64; i += 1 + data[0] / 16)
+		replaced[i] = (uint64_t)data[0] << i % 56;
 	memcpy(page, data + 1, size - 1 < JIT_PAGE_BYTES ? size - 1 : JIT_PAGE_BYTES);
 	m.bytes = page;
-	m.replaced = &replaced;
+	m.replaced = replaced;
 	for (uint64_t at = 0; at < PLACES; at++) {
 		struct jit_ahead_frame f;
 
