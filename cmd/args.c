@@ -248,5 +248,10 @@ int args_flush(FILE *out, const char *name, struct err *err)
 	errno = 0;
 	if (!fflush(out) && !ferror(out))
 		return 0;
+	if (!errno && !earlier) { /* it is broken already: another byte tells why */
+		clearerr(out);
+		fputc('\n', out);
+		fflush(out);
+	}
 	return err_errno(err, errno ? errno : earlier ? earlier : EIO, name, "write");
 }
