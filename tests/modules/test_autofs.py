@@ -52,7 +52,7 @@ with open("hot.c", "w") as f:
     f.write("int main(void) { for (volatile long i = 0; i < 300000000; i++) ; return 0; }\n")
 name = os.path.join(os.getcwd(), "hot")
 subprocess.run(["gcc", "-O1", "-g", "-o", name, "hot.c"], check=True)
-p = run(f"{BIN}/capture", "-q", "--no-compress", "-e", "cpu-clock:u", "-o", "hot.data", "--", name)
+p = run(f"{BIN}/capture", "-q", "--bundle=none", "--no-compress", "-e", "cpu-clock:u", "-o", "hot.data", "--", name)
 trap, here = (begin + "h" * (len(name) - len(begin) - 3) + "hot" for begin in (f"{TRAP}/evil.example.com/", f"{TRAP}/here/"))  # as long as `name`
 LINKS = {"/mnt/all": TRAP, "/mnt/up": "../mnt/./net/evil.example.com", "/mnt/twice": "all/evil.example.com"}
 linked = {link: (link + "/" if to != TRAP else link + "/evil.example.com/") for link, to in LINKS.items()}

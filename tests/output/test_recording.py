@@ -64,9 +64,9 @@ def classify(ours, perf, libdw):
         return "equal"
     if not different and len(ours) > len(perf):
         return "perf stops earlier"
-    # Where an exception is handed over the stack pointer is moved before the last return: perf takes a word of the stack
-    # for a caller there.
-    if perf[-1:] == ["[unknown] ([stack])"] and different == [len(perf) - 1] and len(ours) > len(perf) and ours[-1].startswith("_start+"):
+    # perf takes a word of the stack for a caller where an exception is handed over (the stack pointer is moved before the
+    # last return), and in the first instruction of _fini(), which has no unwind table.
+    if perf[-1:] in (["[unknown] ([stack])"], ["[unknown] (//anon)"]) and len(ours) > len(perf) and ours[-1].startswith(("_start+", "clone3+", "__clone+")):
         return "perf leaves the code"
     if len(ours) == len(perf) and all(is_alias(ours[i], perf[i]) for i in different):
         return "one name differs"
