@@ -10,8 +10,9 @@
 #include <stdlib.h>
 
 #include "base/pair.h"
-#include "output/fit.h"
 #include "base/source_text.h"
+#include "output/fit.h"
+#include "output/top.h"
 
 enum { SOURCE_SHOWN = 160, NO_FILE = UINT32_MAX };
 
@@ -265,17 +266,11 @@ static void add_row(struct lines *l, uint32_t id, size_t width)
 
 static void add_event(struct lines *l, uint32_t event, FILE *out)
 {
-	const struct profile_event *e = &l->p->events.v[event];
 	size_t i, width = width_of_names(l);
 
-	text_str(&l->text, "# Samples: ");
-	text_dec(&l->text, e->samples, 0);
-	text_str(&l->text, " of event '");
-	text_string(&l->text, l->p, e->name);
-	text_str(&l->text, "'\n# Event count (approx.): ");
-	text_dec(&l->text, e->period, 0);
-	text_str(&l->text, l->opt->top.no_children ? "\n#\n# Overhead  Line"
-						   : "\n#\n# Children      Self  Line");
+	top_event_head(&l->text, l->p, event);
+	text_str(&l->text,
+		 l->opt->top.no_children ? "#\n# Overhead  Line" : "#\n# Children      Self  Line");
 	text_pad(&l->text, strlen("Line"), width);
 	text_str(&l->text, "  Source\n#\n");
 	for (i = 0; i < l->n_shown; i++) {

@@ -1,4 +1,5 @@
-/* top.h - what the parts of top share: rows and their columns. Private to fmt_top.c and top_*.c. */
+/* top.h - what the parts of top share: rows and their columns. Private to fmt_top.c and top_*.c;
+ * fmt_lines.c has its head from here. */
 #ifndef OUTPUT_TOP_H
 #define OUTPUT_TOP_H
 
@@ -96,6 +97,9 @@ int top_add_callers(struct top *t, uint32_t row, uint64_t total);
 int top_write_diff(const struct profile *p, const struct output_options *opt,
 		   struct event_set *events, FILE *out, struct err *err);
 
+/* The lines "# Samples: 12 of event 'cpu-clock'" and "# Event count (approx.): 1200". Where only
+ * sums are known, the first has no number. */
+void top_event_head(struct text *out, const struct profile *p, uint32_t event);
 /* For tables. */
 void top_add_head(struct top *t, uint32_t event);
 void top_add_percent(struct text *out, uint64_t part, uint64_t total, int width);

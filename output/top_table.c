@@ -228,18 +228,26 @@ static size_t find_columns(const struct top *t, const uint32_t *order, size_t n,
 	return used;
 }
 
-void top_add_head(struct top *t, uint32_t event)
+void top_event_head(struct text *out, const struct profile *p, uint32_t event)
 {
-	const struct profile_event *e = &t->p->events.v[event];
-	struct text *out = &t->text;
+	const struct profile_event *e = &p->events.v[event];
 
-	text_str(out, "# Samples: ");
-	text_dec(out, e->samples, 0);
-	text_str(out, " of event '");
-	text_string(out, t->p, e->name);
+	if (e->is_sum) {
+		text_str(out, "# Event '");
+	} else {
+		text_str(out, "# Samples: ");
+		text_dec(out, e->samples, 0);
+		text_str(out, " of event '");
+	}
+	text_string(out, p, e->name);
 	text_str(out, "'\n# Event count (approx.): ");
 	text_dec(out, e->period, 0);
 	text_char(out, '\n');
+}
+
+void top_add_head(struct top *t, uint32_t event)
+{
+	top_event_head(&t->text, t->p, event);
 }
 
 static void add_head(struct top *t, uint32_t event, double stitched,
