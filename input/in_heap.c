@@ -128,8 +128,9 @@ static int take_stack(struct reader *r, const char *s, struct err *err)
 	}
 	s += strspn(s, " \t");
 	if (*s == 't') { /* of all threads, or of one of them */
-		at = take_values(s + strcspn(s, ":") + 1, v);
-		if (!at || !s[strcspn(s, ":")])
+		at = strchr(s, ':');
+		at = at ? take_values(at + 1, v) : NULL;
+		if (!at)
 			return 1;
 		if (s[1] == '*' && r->in_stack)
 			memcpy(r->stacks.v[r->stacks.n - 1].values, v, sizeof v);
@@ -147,7 +148,7 @@ static int take_stack(struct reader *r, const char *s, struct err *err)
 static int take_map(struct reader *r, const char *s, struct err *err)
 {
 	struct heap_map m;
-	char perms[5];
+	char perms[5] = "";
 	int used = 0;
 
 	if (sscanf(s,
@@ -230,8 +231,10 @@ static int compare_address(const void *key, const void *element)
 static int lines_of(struct reader *r, uint64_t at, struct profile_line lines[NAMES_MAX], size_t *n,
 		    struct err *err)
 {
-	const struct heap_symbol *symbol =
-		bsearch(&at, r->symbols.v, r->symbols.n, sizeof *r->symbols.v, compare_address);
+	const struct heap_symbol *symbol = r->symbols.n
+						   ? bsearch(&at, r->symbols.v, r->symbols.n,
+							     sizeof *r->symbols.v, compare_address)
+						   : NULL;
 	char *text = symbol ? strdup(strtab_get(&r->p->strings, symbol->name)) : NULL, *s = text;
 	int rc = symbol && !text ? err_nomem(err) : 0;
 
