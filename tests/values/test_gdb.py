@@ -7,6 +7,7 @@ stack become a recording, and both tell the values. Wherever both tell one it is
 - At the beginning of a function of -O0, before it has stored its parameters, gdb shows what was there before: those values
   are wrong. Ours takes the registers at the first instruction and says nothing at the next ones.
 - clang's location lists keep parameters in registers up to the end of a call that may overwrite them; ours does not."""
+import json
 import os
 import pickle
 import re
@@ -74,6 +75,18 @@ def our_samples(data):
         elif line.strip():
             samples.append([])
     return samples
+
+
+def check_jsonl2(name, data, samples):
+    """The texts of "args" are those of script, one for each frame."""
+    lines = [json.loads(line) for line in run(RESOLVE, "-q", "--no-cache", "--args", "-f", "jsonl2", data).stdout.splitlines()]
+    stacks = [None] + [line["frames"] for line in lines if "frames" in line]
+    got = [(len(stacks[line["stack"]]) if "stack" in line else 0, line.get("args", [])) for line in lines if "t_ns" in line]
+    want = [[values for _, values in frames] for frames in samples]
+    with_values = sum(any(values) for values in want)
+    bad = [(w, args) for w, (_, args) in zip(want, got) if any(w) and [split(a) for a in args] != w]
+    tap.check(len(got) == len(want) and with_values > 20 and not bad and all(len(args) in (0, n) for n, args in got),
+              f"{name}: jsonl2 has the parameters of {with_values} stacks as script has them", len(got), len(want), bad[:2])
 
 
 def only_own(frames):
@@ -166,6 +179,8 @@ def check(compiler, source, *flags):
     if not got:
         return
     name, points, samples, begins = got
+    if flags == ("-O0",):
+        check_jsonl2(name, os.path.abspath("p" + re.sub(r"\W", "_", name) + ".data"), samples)
     begins = begins if "-O0" in flags else ()
     same, wrong, missing, more, frames = compare(points, samples, begins)
     tap.check(len(samples) == len(points) and frames > 2 * len(points), f"{name}: {len(points)} points, {frames} frames", len(samples), samples[:1])
