@@ -20,14 +20,15 @@ __attribute__((noinline)) int work(int x, const char *text, struct s *p) { __asm
 static inline int twice(int x) { for (int i = 0; i < 20000; i++) __asm__ volatile("" : "+r"(x)); return 2 * x; }
 int main(void) { struct s q = {7}; long t = 0; for (int i = 0; i < 3000; i++) t += i % 60 ? twice(i) : work(i, i % 2 ? "odd" : "even", &q); return t == 1; }
 """
+# tracefs is mounted for one command only: perf would leave it mounted.
+IN_TRACEFS = ["unshare", "-m", "sh", "-c", 'mount -t tracefs none /sys/kernel/tracing 2>/dev/null; exec "$@"', "sh"]
 tap = Tap()
 
 
 def record(out, *options):
-    """False: no tracepoints here. tracefs is mounted for this recording only."""
-    script = "mount -t tracefs none /sys/kernel/tracing 2>/dev/null; exec \"$@\""
+    """False: no tracepoints here."""
     command = ["perf", "record", "-q", "-N", "-B", "-a", *options, "-o", out, "--", "sh", "-c", "for i in 1 2 3; do ls / > /dev/null; done; kill -WINCH $$"]
-    p = subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    p = subprocess.run([*IN_TRACEFS, *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if out == "-":
         with open("pipe.data", "wb") as f:
             f.write(p.stdout)
@@ -64,7 +65,7 @@ def check_probes():
     """Probes of user programs; the kernel's may be left out of it."""
     program = f"probed{os.getpid()}"  # all probes of the machine have one list of names
     os.link("probed", program)
-    p = run(["perf", "probe", "-x", f"./{program}", "work x text:string p->a"], check=False)
+    p = run([*IN_TRACEFS, "perf", "probe", "-x", f"./{program}", "work x text:string p->a"], check=False)
     if p.returncode:
         said = " ".join(p.stderr.split())
         if re.search("(?i)not permitted|permission|UPROBE_EVENTS|debugfs is not mounted", said):
@@ -72,14 +73,14 @@ def check_probes():
         else:
             tap.check(False, "probes: perf probe sets one", said)
         return
-    run(["perf", "probe", "-q", "-x", f"./{program}", "work%return $retval"])
+    run([*IN_TRACEFS, "perf", "probe", "-q", "-x", f"./{program}", "work%return $retval"])
     try:
-        run(["perf", "record", "-q", "-N", "-e", f"probe_{program}:work,probe_{program}:work__return", "-o", "probe.data", f"./{program}"])
+        run([*IN_TRACEFS, "perf", "record", "-q", "-N", "-e", f"probe_{program}:work,probe_{program}:work__return", "-o", "probe.data", f"./{program}"])
         want = perf("probe.data")
         same("probes", ours("probe.data"), want)
         tap.check(any('text_string="' in line for line in want) and any("<-" in line for line in want), "probes: arguments and return addresses are in the lines", want[:2])
     finally:
-        run(["perf", "probe", "-q", "-d", f"probe_{program}:*"], check=False)
+        run([*IN_TRACEFS, "perf", "probe", "-q", "-d", f"probe_{program}:*"], check=False)
 
 
 def same(name, a, b):
