@@ -23,7 +23,7 @@ static int grow(struct arena *a, size_t need)
 		size = need;
 	if (size > SIZE_MAX - ALIGN)
 		return -1;
-	b = calloc(1, ALIGN + size); /* large ones are of pages that nobody has to clear */
+	b = calloc(1, ALIGN + size); /* the kernel has cleared the pages of large ones */
 	if (!b)
 		return -1;
 	b->prev = a->blocks;

@@ -593,7 +593,7 @@ int recording_finish_file(struct recording *r, int rc, struct err *err)
 	int werr = record_writer_finish(r->drain.writer, &totals);
 
 	r->drain.writer = NULL;
-	/* Whoever ends it from here on has all samples. */
+	/* A ^C from here on leaves out the bundle only: all samples are written. */
 	if (r->opt->bundling && r->opt->bundle && r->file.is_regular)
 		*r->opt->bundling = 1;
 	if (werr && !rc)

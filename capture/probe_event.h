@@ -29,7 +29,7 @@ struct probe_events {
 	bool is_clean;	  /* what killed recordings left behind was removed */
 	/* Nonzero: give up making probes; NULL: never. */
 	const volatile int *stop;
-	int mount_fd; /* of a mount of our own, which nobody else sees; -1: none */
+	int mount_fd; /* of a mount that only this process sees; -1: none */
 };
 
 void probe_events_init(struct probe_events *set);

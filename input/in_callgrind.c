@@ -350,8 +350,8 @@ static int take_line(void *arg, char *line, size_t n, struct err *err)
 {
 	struct reader *r = arg;
 
-	while (n && isspace((unsigned char)line[n - 1]))
-		line[--n] = '\0';
+	n = line_trimmed(line, n);
+	line[n] = '\0';
 	if (!n || *line == '#')
 		return 0;
 	if (isdigit((unsigned char)*line) || strchr("+-*", *line))

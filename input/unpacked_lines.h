@@ -2,6 +2,8 @@
 #ifndef INPUT_UNPACKED_LINES_H
 #define INPUT_UNPACKED_LINES_H
 
+#include <ctype.h>
+
 #include "base/text.h"
 #include "base/unpack.h"
 #include "input/input.h"
@@ -13,6 +15,14 @@
 /* gzip cannot pack better; xz and zstd make a gigabyte of 100 KB. */
 #define UNPACKED_MIN	  (64u << 20)
 #define UNPACKED_PER_BYTE 1024u
+
+/* The length of a line without the blanks at its end. */
+static inline size_t line_trimmed(const char *line, size_t n)
+{
+	while (n && isspace((unsigned char)line[n - 1]))
+		n--;
+	return n;
+}
 
 struct input_source {
 	const char *name;
