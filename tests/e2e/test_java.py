@@ -106,7 +106,7 @@ def without():
     wrong = invented(samples)
     tap.check(sum(wrong.values()) <= len(samples) // 500, "no frame pointers: no callers that do not call Java code", wrong.most_common(20))
     # compiled code is where the way ends, and nothing else
-    ends = collections.Counter(s["stop"] for s in samples if s["stop"] in ("NO_CFI", "LOOP", "BAD_CFI", "BAD_MEMORY", "NO_MAP")
+    ends = collections.Counter(s.get("stop") for s in samples if s.get("stop") in ("NO_CFI", "LOOP", "BAD_CFI", "BAD_MEMORY", "NO_MAP")
                                and not in_jit(s["stack"][-1]))
     tap.check(sum(ends.values()) <= len(samples) // 500, f"no frame pointers: {stats['root']} of {stats['user_stacks']} stacks "
               "reach the root, the others end in JIT code", ends)
@@ -139,7 +139,7 @@ def agent():
         tap.check(good > 100 and sum(bad.values()) <= good // 200, f"{what}: {good} calls as in the source", bad)
         wrong = invented(samples)
         tap.check(sum(wrong.values()) <= len(samples) // 500, f"{what}: no callers that do not call Java code", wrong.most_common(20))
-        deep = [s for s in samples if s["stop"] == "END" and any(method(f) == "Java.outer" for f in s["stack"])]
+        deep = [s for s in samples if s.get("stop") == "END" and any(method(f) == "Java.outer" for f in s["stack"])]
         # work() is called by main() or by a lambda, both interpreted; perhaps work() itself is compiled by then
         lost = [s for s in deep if sum(f.get("sym") == "Interpreter" or method(f) == "Java.work" for f in s["stack"]) < 2]
         tap.check(len(deep) > 50 and not lost, f"{what}: of {len(deep)} stacks none lacks a caller of outer()",
@@ -168,9 +168,9 @@ def lacks_caller(s):
         else:
             continue
         chain += 1
-    if s["stop"] == "END" and method(s["stack"][0]) == "Chain.spin" and chain < 3:
+    if s.get("stop") == "END" and method(s["stack"][0]) == "Chain.spin" and chain < 3:
         return True
-    return s["stop"] == "END" and want not in (None, 5, 6)
+    return s.get("stop") == "END" and want not in (None, 5, 6)
 
 
 def chain():
@@ -185,8 +185,8 @@ def chain():
         lacking = [[f.get("sym", "?") for f in s["stack"]] for s in ours if lacks_caller(s)]
         tap.check(len(ours) > 100 and not lacking, f"{what}: of {len(ours)} stacks none lacks a caller", len(lacking), lacking[:3])
         if pointers == "+":
-            root = sum(s["stop"] == "END" for s in ours)
-            tap.check(root >= ALL * len(ours), f"{what}: {root} of {len(ours)} reach the root", collections.Counter(s["stop"] for s in ours))
+            root = sum(s.get("stop") == "END" for s in ours)
+            tap.check(root >= ALL * len(ours), f"{what}: {root} of {len(ours)} reach the root", collections.Counter(s.get("stop") for s in ours))
 
 
 def running():

@@ -68,7 +68,7 @@ def compare(what, flags, symbols):
     tap.check(n > 200 and len(lacking) <= n // IN_REGISTER, f"{what}: of {n} stacks {len(lacking)} lack a caller", lacking[:5])
     whole = stats["user_stacks"] - stats["truncated"]
     tap.check(stats["root"] >= 0.95 * whole, f"{what}: {stats['root']} of {whole} stacks that were not cut reach the root",
-              collections.Counter(s["stop"] for s in bare))
+              collections.Counter(s.get("stop") for s in bare))
     if not symbols:
         return
     named, _ = stacks("node.data", "--debug-dir", symbols)

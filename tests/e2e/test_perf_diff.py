@@ -83,8 +83,8 @@ def guessed(text):
 
 
 def ends(text):
-    """{(tid, time): why the user stack ends}, of jsonl."""
-    return {at(s): s["stop"] for s in map(json.loads, text.splitlines())}
+    """{(tid, time): why the user stack ends}, of jsonl; None: it has none, as in exec."""
+    return {at(s): s.get("stop") for s in map(json.loads, text.splitlines())}
 
 
 def classify(ours, perf, libdw, marks, stop=None):
