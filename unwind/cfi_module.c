@@ -672,20 +672,20 @@ static uint64_t fde_end_before(struct cfi_module *cm, uint64_t vaddr)
 		       : 0;
 }
 
-/* Scans the code for calls only if no symbol covers vaddr. */
+/* Scans the code for calls if no symbol covers vaddr. What is found must not depend on whether it
+ * was scanned before, for another place. */
 static bool function_find(struct cfi_module *cm, uint64_t vaddr, struct code_function *ret)
 {
-	uint64_t low;
-
 	code_open(cm);
-	low = fde_end_before(cm, vaddr);
-	if (code_index_function(&cm->code, vaddr, low, ret))
-		return true;
-	if (cm->calls_opened || ret->is_part || is_small_gap(cm, vaddr))
-		return false;
+	if (code_index_symbol(&cm->code, vaddr, ret))
+		return !ret->is_part;
+	if (is_small_gap(cm, vaddr))
+		return ret->end;
+	if (!cm->calls_opened)
+		code_starts_read(&cm->code.code, cm->mod->image, cm->arch);
 	cm->calls_opened = true;
-	code_starts_read(&cm->code.code, cm->mod->image, cm->arch);
-	return code_index_function(&cm->code, vaddr, low, ret);
+	code_index_called(&cm->code, vaddr, fde_end_before(cm, vaddr), ret);
+	return ret->end;
 }
 
 bool cfi_module_code_frame(struct cfi_module *cm, uint64_t vaddr, struct code_function *fn,

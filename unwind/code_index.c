@@ -240,26 +240,30 @@ static void function_at(struct code_index *ix, size_t n, struct code_function *r
 		ret->end = open_end(ix, start);
 }
 
-bool code_index_function(struct code_index *ix, uint64_t vaddr, uint64_t low,
-			 struct code_function *ret)
+bool code_index_symbol(struct code_index *ix, uint64_t vaddr, struct code_function *ret)
 {
 	size_t n = functions_up_to(ix, vaddr);
 
 	*ret = (struct code_function){0};
-	if (n) {
-		function_at(ix, n, ret);
-		if (vaddr < ret->end)
-			return !ret->is_part;
-		low = ret->end > low ? ret->end : low;
-		if (vaddr - ret->end >= OPEN_BYTES || ret->is_part)
-			*ret = (struct code_function){0};
-	}
-	if (code_starts_called(&ix->code, vaddr, low, &ret->start)) {
+	if (!n)
+		return false;
+	function_at(ix, n, ret);
+	if (vaddr < ret->end)
+		return true;
+	ret->low = ret->end;
+	if (vaddr - ret->end >= OPEN_BYTES || ret->is_part)
+		*ret = (struct code_function){.low = ret->end};
+	return false;
+}
+
+void code_index_called(struct code_index *ix, uint64_t vaddr, uint64_t low,
+		       struct code_function *ret)
+{
+	ret->low = low > ret->low ? low : ret->low;
+	if (code_starts_called(&ix->code, vaddr, ret->low, &ret->start)) {
 		ret->is_named = false;
 		ret->end = open_end(ix, ret->start);
 	}
-	ret->low = low;
-	return ret->end;
 }
 
 /* A place and where it is looked for. */

@@ -49,11 +49,14 @@ void code_index_open(struct code_index *ix, const struct module *mod);
 void code_index_open_bare(struct code_index *ix, const struct elf_image *img);
 void code_index_done(struct code_index *ix);
 
-/* The function that contains vaddr, or one that ends not far before it. `low`: where the last
- * function before vaddr ends whose bounds are known from elsewhere. Returns false if none is
- * known. */
-bool code_index_function(struct code_index *ix, uint64_t vaddr, uint64_t low,
-			 struct code_function *ret);
+/* The function whose symbol contains vaddr. If there is none returns false, and *ret is one that
+ * ends not far before vaddr; its end is 0 if none does. */
+bool code_index_symbol(struct code_index *ix, uint64_t vaddr, struct code_function *ret);
+/* Changes *ret, as set by code_index_symbol(), to the function that starts nearest before vaddr by
+ * ix->code, if one does. `low`: where the last function before vaddr ends whose bounds are known
+ * from elsewhere. */
+void code_index_called(struct code_index *ix, uint64_t vaddr, uint64_t low,
+		       struct code_function *ret);
 
 /* The frame before the instruction at vaddr, in function *fn or in a later one, to which *fn is
  * then changed. NULL: not known. Valid until the next call. */

@@ -319,17 +319,6 @@ static bool record_may_be_of(struct walk *w, const struct cursor *c, const struc
 	return !*is_told || may_lead_to(w, ra, map, ip);
 }
 
-/* True if the code is in a file, and the record leads to code without a file. JIT compilers call
- * their builtins in this way, and these keep frame pointers: V8's are in libnode. */
-static bool is_called_by_jit(struct walk *w, const struct cursor *c, const struct map *map)
-{
-	uint64_t ra;
-
-	return map && map->dso->kind != DSO_ANON &&
-	       walk_word(w, c->fp + w->arch->word_bytes, w->arch->word_bytes, &ra) &&
-	       return_check(w, ra & w->code_mask) == RETURN_MAP;
-}
-
 /* Fills links[] for the words from c->sp to the record. Returns false if not all can be read. */
 static bool links_find(struct walk *w, const struct cursor *c, const struct code_filter *filter,
 		       size_t n)
@@ -418,9 +407,7 @@ static enum fp_owner find_in_files(struct walk *w, const struct cursor *c, const
 	}
 	if (!may_be_own && map && map->dso->kind == DSO_ANON)
 		return FP_OWNER_UNKNOWN;
-	return ((found.owners || found.unsure) && !is_called_by_jit(w, c, map)) || found.jit
-		       ? FP_OWNER_UNKNOWN
-		       : FP_OWNER_SELF;
+	return found.owners || found.unsure || found.jit ? FP_OWNER_UNKNOWN : FP_OWNER_SELF;
 }
 
 enum fp_owner fp_owner_find(struct walk *w, const struct cursor *c, const struct map *map,

@@ -76,6 +76,16 @@ CALLED = "call leaf; call helper; in_helper_call: call _start+0x100000; in_far_c
 HELPER = ".type helper,@function; helper: sub $8,%rsp; nop; in_helper: add $8,%rsp; ret; .size helper,.-helper"
 
 
+# As V8's builtins: from 64 to 64 bytes, behind INT3; only pointers lead there. They leave by jumps, and what calls them is code without
+# a file. The only name is that of a function far enough before that what is between is no part of it.
+BUILTINS = """.size _start,100; .type named,@function; named: ret; .size named,.-named; .fill 300,1,6; .fill 2,1,0xcc; .p2align 6,0xcc
+handler: push %rbp; mov %rsp,%rbp; sub $16,%rsp; call via; in_handler: mov (%rbp),%rbp; add $24,%rsp; jmp *%rcx; .fill 2,1,0xcc; .p2align 6,0xcc
+via: nop; jmp *%rdx; .fill 2,1,0xcc; .p2align 6,0xcc
+quick: mov 16(%rdi),%rdx; in_quick: nop; jmp *%rcx; .fill 2,1,0xcc; .p2align 6,0xcc; .fill 9,1,6
+hidden: nop; nop; jmp *%rcx;
+"""
+
+
 def check_stacks(title, cases, mask=MASK, path="code", **kw):
     check_all(title, symbols, path, cases, mask, **kw)
 
@@ -329,6 +339,22 @@ def many_addresses(at):
     report(len(got) == len(cases) and not bad, f"{len(cases)} addresses", f"{bad[:3]} {said}")
 
 
+def builtins():
+    """A function that has made no frame, called by one that has: the record is its caller's. Where nothing tells whose it is the stack
+    ends. The first case is the first address of the file that is looked for."""
+    at = build("builtins", BUILTINS)
+    record = [STACK + 6 * WORD, ANON + 5, JUNK, 0, at["in_start"]]
+    called, regs = [at["in_handler"], JUNK, JUNK] + record, {RBP: STACK + 3 * WORD}
+    up = [ANON + 5, at["in_start"]]
+    cases = {
+        "on entry": ((at["quick"], called, regs), [at["in_handler"]] + up),
+        "behind it": ((at["in_quick"], called, regs), [at["in_handler"]] + up),
+        "of a place that nothing is known of": ((at["hidden"], called, regs), []),
+        "of such a place with no other word": ((at["hidden"], [JUNK, JUNK, JUNK] + record, regs), up),
+    }
+    check_all("builtins", at, "builtins", cases)
+
+
 def two_programs(at):
     """The same addresses in two processes are of two files."""
     with open("code", "rb") as f:
@@ -364,3 +390,4 @@ without_names(symbols)
 unknown_code(symbols)
 many_addresses(symbols)
 two_programs(symbols)
+builtins()
