@@ -187,6 +187,11 @@ static int only_module(struct screen *s)
 	return changed > 0 ? show(s, VIEW_FUNCTIONS) : changed;
 }
 
+static int only_cgroup(struct screen *s)
+{
+	return again(s, filter_cgroup(s));
+}
+
 static int other_event(struct screen *s)
 {
 	return again(s, filter_event(s));
@@ -222,6 +227,7 @@ static const struct {
 	{'o', next_order},     {'/', search},	    {'n', find_next},	 {'N', find_last},
 	{'t', only_task},      {'m', only_module},  {'e', other_event},	 {'d', by_change},
 	{'a', annotate},       {'?', help},	    {KEY_F(1), help},	 {27, escape},
+	{'C', only_cgroup},
 };
 
 /* Returns false if the key is none that moves. */
@@ -288,6 +294,7 @@ int browse(const struct profile *p, const struct browse_options *opt, struct err
 		rc = answer == FAILED ? err_nomem(err) : 0;
 	}
 	rows_done(&s.rows);
+	free(s.cgroup_path);
 	model_done(&m);
 	return rc;
 }

@@ -86,7 +86,31 @@ static int count_task(struct choices *c, struct hash_table *tasks, struct hash_t
 	return 0;
 }
 
-static int omit_others(struct screen *s, const struct choice *of)
+/* ---- which samples are left out -------------------------------------------------------------- */
+
+static bool is_of_task(const struct screen *s, const struct profile_sample *x)
+{
+	return !*s->task ||
+	       (x->comm == s->task_ids[0] &&
+		(s->task_ids[2] == ANY || (x->pid == s->task_ids[1] && x->tid == s->task_ids[2])));
+}
+
+/* The path of a sample's cgroup; NULL: not known. */
+static const char *cgroup_of(const struct profile *p, const struct profile_sample *x)
+{
+	struct profile_label l;
+
+	return profile_label_named(p, x, "cgroup", &l) ? l.text : NULL;
+}
+
+static bool is_of_cgroup(const struct screen *s, const struct profile_sample *x)
+{
+	const char *path = s->cgroup_path ? cgroup_of(s->model->p, x) : NULL;
+
+	return !s->cgroup_path || (path && !strcmp(path, s->cgroup_path));
+}
+
+static int omit_others(struct screen *s)
 {
 	struct model *m = s->model;
 	struct err err;
@@ -94,16 +118,19 @@ static int omit_others(struct screen *s, const struct choice *of)
 	m->f.symbols.omit.n = 0;
 	for (size_t i = 0; i < m->p->samples.n; i++) {
 		const struct profile_sample *x = &m->p->samples.v[i];
-		const bool is_it =
-			x->comm == of->ids[0] &&
-			(of->ids[2] == ANY || (x->pid == of->ids[1] && x->tid == of->ids[2]));
 
-		if (vec_push(&m->f.symbols.omit, (uint8_t)!is_it))
+		if (vec_push(&m->f.symbols.omit,
+			     (uint8_t) !(is_of_task(s, x) && is_of_cgroup(s, x))))
 			return -1;
 	}
-	snprintf(s->task, sizeof s->task, "%s", of->name);
-	s->only_task = s->task;
 	return model_sum(m, &err) ? -1 : 1;
+}
+
+static int only_of_task(struct screen *s, const struct choice *of)
+{
+	memcpy(s->task_ids, of->ids, sizeof s->task_ids);
+	snprintf(s->task, sizeof s->task, "%s", of->name);
+	return omit_others(s);
 }
 
 int filter_task(struct screen *s)
@@ -128,9 +155,113 @@ int filter_task(struct screen *s)
 		c.v.v[i].share /= all > 0 ? all : 1;
 	picked = rc ? -1 : choose("Only one command or thread (Esc: no)", &c);
 	if (picked >= 0)
-		rc = omit_others(s, &c.v.v[picked]);
+		rc = only_of_task(s, &c.v.v[picked]);
 	hash_done(&tasks);
 	hash_done(&threads);
+	free_choices(&c);
+	return rc;
+}
+
+/* ---- containers ------------------------------------------------------------------------------ */
+
+/* A path as it is shown: the last folder first, because lines are cut; of ids as long as those of
+ * containers the 12 digits that tools print. */
+static char *cgroup_name(const char *path)
+{
+	enum { ID = 64, SHOWN = 12 };
+	const char *last = strrchr(path, '/'), *s;
+	struct text t = {0};
+	char *name = NULL;
+
+	last = last && last[1] ? last + 1 : path;
+	for (s = last; *s;) {
+		const size_t n = strspn(s, "0123456789abcdef");
+
+		text_clean(&t, s, n == ID ? SHOWN : n ? n : 1);
+		s += n ? n : 1;
+	}
+	if (last > path + 1) {
+		text_str(&t, "  in ");
+		text_clean(&t, path, (size_t)(last - path) - 1);
+	}
+	text_char(&t, '\0');
+	if (!t.failed)
+		name = strdup(t.s);
+	text_done(&t);
+	return name;
+}
+
+static int count_cgroup(struct choices *c, struct strtab *paths, const struct model *m,
+			const struct profile_sample *x, const char *path)
+{
+	const uint32_t id = strtab_add(paths, path, strlen(path));
+	struct choice new = {.ids = {id}};
+
+	if (id == STRTAB_FAILED)
+		return -1;
+	while (c->v.n <= id) { /* 0 is the empty string */
+		new.name = c->v.n == id ? cgroup_name(path) : strdup("");
+		if (!new.name || vec_push(&c->v, new)) {
+			free(new.name);
+			return -1;
+		}
+	}
+	c->v.v[id].share += weight_of(m, x);
+	return 0;
+}
+
+/* Takes out what no sample is of. */
+static void drop_empty(struct choices *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->v.n; i++) {
+		if (c->v.v[i].share > 0)
+			c->v.v[n++] = c->v.v[i];
+		else
+			free(c->v.v[i].name);
+	}
+	c->v.n = n;
+}
+
+static int only_of_cgroup(struct screen *s, const struct choice *of, const char *path)
+{
+	free(s->cgroup_path);
+	s->cgroup_path = strdup(path);
+	if (!s->cgroup_path)
+		return -1;
+	snprintf(s->cgroup, sizeof s->cgroup, "%.*s", (int)strcspn(of->name, " "), of->name);
+	return omit_others(s);
+}
+
+int filter_cgroup(struct screen *s)
+{
+	const struct model *m = s->model;
+	struct strtab paths = {0};
+	struct choices c = {0};
+	double all = 0;
+	int rc = 0, picked = -1;
+
+	for (size_t i = 0; !rc && i < m->p->samples.n; i++) {
+		const struct profile_sample *x = &m->p->samples.v[i];
+		const char *path = x->event == m->event ? cgroup_of(m->p, x) : NULL;
+
+		all += x->event == m->event ? weight_of(m, x) : 0;
+		rc = path ? count_cgroup(&c, &paths, m, x, path) : 0;
+	}
+	drop_empty(&c);
+	for (size_t i = 0; i < c.v.n; i++)
+		c.v.v[i].share /= all > 0 ? all : 1;
+	if (rc)
+		;
+	else if (c.v.n)
+		picked = choose("Only one container or other cgroup (Esc: no)", &c);
+	else
+		snprintf(s->note, sizeof s->note,
+			 "no cgroups were recorded: capture --all-cgroups does");
+	if (picked >= 0)
+		rc = only_of_cgroup(s, &c.v.v[picked], strtab_get(&paths, c.v.v[picked].ids[0]));
+	strtab_done(&paths);
 	free_choices(&c);
 	return rc;
 }
@@ -200,10 +331,12 @@ int filter_event(struct screen *s)
 int filter_none(struct screen *s)
 {
 	struct err err;
-	const bool had_task = s->only_task != NULL;
+	const bool had_omitted = *s->task || s->cgroup_path;
 
 	s->rows.module = -1;
-	s->only_task = NULL;
+	s->task[0] = s->cgroup[0] = '\0';
+	free(s->cgroup_path);
+	s->cgroup_path = NULL;
 	vec_done(&s->model->f.symbols.omit);
-	return had_task && model_sum(s->model, &err) ? -1 : 1;
+	return had_omitted && model_sum(s->model, &err) ? -1 : 1;
 }

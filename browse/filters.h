@@ -8,6 +8,7 @@
  * out of memory. */
 int filter_task(struct screen *s);
 int filter_module(struct screen *s);
+int filter_cgroup(struct screen *s);
 int filter_event(struct screen *s);
 /* Takes all of them away. */
 int filter_none(struct screen *s);

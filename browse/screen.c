@@ -205,9 +205,13 @@ static void draw_head(const struct screen *s)
 			 (unsigned long long)e->samples);
 		put_str(buf);
 	}
-	if (s->only_task) {
+	if (*s->task) {
 		put_str(" | only ");
-		put_str(s->only_task);
+		put_str(s->task);
+	}
+	if (*s->cgroup) {
+		put_str(" | only ");
+		put_str(s->cgroup);
 	}
 	if (s->rows.module >= 0) {
 		put_str(" | only in ");
@@ -315,6 +319,7 @@ void screen_help(void)
 		"/ n N            search; next and last place",
 		"t                only one command or thread",
 		"m                only functions of one module",
+		"C                only one container or other cgroup",
 		"e                another event",
 		"d                of a difference (--diff): the largest change first",
 		"Esc              back; takes search and filters away",

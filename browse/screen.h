@@ -7,12 +7,14 @@
 struct screen {
 	struct model *model;
 	struct rows rows;
-	size_t cursor, top;    /* rows */
-	char search[80];       /* what is highlighted; "": nothing */
-	char note[160];	       /* in the last line, until the next key */
-	const char *only_task; /* of the filter; NULL: all */
-	char task[80];
-	uint32_t last; /* the function that the cursor was on */
+	size_t cursor, top; /* rows */
+	char search[80];    /* what is highlighted; "": nothing */
+	char note[160];	    /* in the last line, until the next key */
+	/* Of the filters; "": all. */
+	char task[80], cgroup[160];
+	uint32_t task_ids[3]; /* as in struct choice */
+	char *cgroup_path;    /* owned; NULL: all */
+	uint32_t last;	      /* the function that the cursor was on */
 };
 
 void screen_start(const struct browse_options *opt);

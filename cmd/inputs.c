@@ -178,12 +178,9 @@ static const char *option_for_recording(const struct resolve *r)
 		bool asked;
 		const char *option;
 	} rows[] = {
-		{r->header_only, "--header"},
-		{r->explain, "--explain"},
-		{r->annotate != NULL, "--annotate"},
-		{r->stats != STATS_NONE, "--stats"},
-		{r->requires, "--require"},
-		{r->load.verify_every != 0, "--verify-unwind"},
+		{r->header_only, "--header"},	     {r->explain, "--explain"},
+		{r->annotate != NULL, "--annotate"}, {r->stats != STATS_NONE, "--stats"},
+		{r->requires, "--require"},	     {r->load.verify_every != 0, "--verify-unwind"},
 	};
 	size_t i;
 
@@ -252,9 +249,13 @@ int inputs_load(struct resolve *r, struct loaded *ret, struct err *err)
 			       "%s is for one recording: there are several inputs",
 			       r->load.for_recording);
 	if (r->diff.paths[0].n)
-		return load_difference(r, &ret->profile, err);
-	rc = is_one ? load_one(r, r->inputs.v[0], ret, err) : load_sum(r, ret, err);
-	if (!rc)
-		rc = load_check_events(ret->profile, r->load.filter.event, err);
+		rc = load_difference(r, &ret->profile, err);
+	else
+		rc = is_one ? load_one(r, r->inputs.v[0], ret, err) : load_sum(r, ret, err);
+	if (!rc && r->merge_threads)
+		rc = profile_merge_threads(ret->profile, err);
+	if (rc || r->diff.paths[0].n)
+		return rc;
+	rc = load_check_events(ret->profile, r->load.filter.event, err);
 	return rc ? rc : check_times(r, ret->profile, err);
 }

@@ -115,6 +115,7 @@ static int set_sort(void *target, const char *option, char *keys, struct err *er
 		     {"pid", TOP_PID, PROFILE_KEEP_PIDS},
 		     {"tid", TOP_TID, PROFILE_KEEP_PIDS | PROFILE_KEEP_TIDS},
 		     {"cpu", TOP_CPU, PROFILE_KEEP_CPUS},
+		     {"cgroup", TOP_CGROUP, PROFILE_KEEP_LABELS},
 		     {"dso", TOP_DSO, 0},
 		     {"srcline", TOP_LINE, 0},
 		     {"symbol", TOP_SYMBOL, 0},
@@ -129,15 +130,16 @@ static int set_sort(void *target, const char *option, char *keys, struct err *er
 			;
 		if (i == sizeof names / sizeof *names)
 			return err_set(err, ERR_USAGE, NULL,
-				       "%s: '%s' is none of comm, pid, tid, cpu, dso, srcline, "
-				       "symbol",
+				       "%s: '%s' is none of comm, pid, tid, cpu, cgroup, dso, "
+				       "srcline, symbol",
 				       option, key);
 		wanted |= names[i].column;
 		r->load.keep |= names[i].keep;
 	}
 	if (!wanted)
 		return err_set(err, ERR_USAGE, NULL,
-			       "%s: wants some of comm,pid,tid,cpu,dso,srcline,symbol", option);
+			       "%s: wants some of comm,pid,tid,cpu,cgroup,dso,srcline,symbol",
+			       option);
 	r->output.top.columns = wanted;
 	return 0;
 }
@@ -253,6 +255,9 @@ static const struct option_row options[] = {
 	 "a level above commands: cgroup, a label of\n"
 	 "pprof, or arg:NAME, the value of a parameter",
 	 SETS_TEXT(output.style.by), .part = OUTPUT_BY},
+	{0, "merge-threads", NULL, NULL,
+	 "threads whose names differ only in numbers are one: worker-<N>",
+	 SETS_FLAG(merge_threads)},
 	{0, "with-cpu", NULL, NULL, "a label for the processor", SETS_FLAG(output.style.with_cpu),
 	 .part = OUTPUT_CPUS},
 	{0, "addrs", NULL, NULL, "unknown functions as [module <addr>]",
@@ -262,7 +267,8 @@ static const struct option_row options[] = {
 	{0, "collapse-recursion", NULL, NULL, "functions that call themselves are one frame",
 	 SETS_FLAG(output.style.collapse), .part = OUTPUT_COLLAPSE},
 	{'F', "fields", NULL, "LIST",
-	 "of comm,pid,tid,cpu,time,period,event,addr,trace,ip,sym,\nsymoff,dso,dsoff,srcline,weight,"
+	 "of "
+	 "comm,pid,tid,cpu,time,period,event,addr,trace,ip,sym,\nsymoff,dso,dsoff,srcline,weight,"
 	 "brstack; or +FIELD,-FIELD to change\nthe default fields; hw:, sw:, trace:, raw:, break: "
 	 "first: of such events",
 	 CALLS(set_fields), .part = OUTPUT_FIELDS},
@@ -287,7 +293,7 @@ static const struct option_row options[] = {
 	{0, "children", NULL, NULL, NULL,
 	 CLEARS_FLAG(output.top.no_children)}, /* the default, accepted */
 	{0, "sort", NULL, "KEYS",
-	 "rows by some of comm,pid,tid,cpu,dso,srcline,symbol (default:\ncomm,dso,symbol)",
+	 "rows by some of comm,pid,tid,cpu,cgroup,dso,srcline,symbol\n(default: comm,dso,symbol)",
 	 CALLS(set_sort), .part = OUTPUT_TABLE},
 	{0, "callers", NULL, "[=HOW]",
 	 "below each function its callers: main (the default) or tree",
@@ -741,7 +747,7 @@ static int finish_options(struct resolve *r, struct err *err)
 		return unknown_suffix(r->output_path, err);
 	r->browses = wants_browser(r);
 	if (r->browses)
-		r->load.keep |= PROFILE_KEEP_PIDS | PROFILE_KEEP_TIDS;
+		r->load.keep |= PROFILE_KEEP_PIDS | PROFILE_KEEP_TIDS | PROFILE_KEEP_LABELS;
 	if (!r->format)
 		r->format = output_formats[0];
 	if (check_format(r, err) || check_inputs(r, err))

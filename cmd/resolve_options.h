@@ -21,6 +21,7 @@ struct resolve {
 	const struct output_format *format;
 	enum pack pack;		 /* of the output file */
 	const char *output_path; /* NULL: stdout */
+	bool merge_threads;
 	struct sides diff;	 /* --diff BASE.. --new NEW.. */
 	VEC(const char *) debug_dirs;
 	enum stats_form stats;

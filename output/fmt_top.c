@@ -115,10 +115,14 @@ static int add_task(struct top *t, const struct profile_sample *s)
 	k.pid = number_name(t, TOP_PID, known_id(s->pid));
 	k.tid = number_name(t, TOP_TID, known_id(s->tid));
 	k.cpu = number_name(t, TOP_CPU, (int64_t)s->cpu - 1);
+	if (top_has_column(t, TOP_CGROUP))
+		profile_label_show(&t->text, t->p, s, "cgroup");
+	k.cgroup = take_name(t);
 	if (k.comm == STRTAB_FAILED || k.pid == STRTAB_FAILED || k.tid == STRTAB_FAILED ||
-	    k.cpu == STRTAB_FAILED)
+	    k.cpu == STRTAB_FAILED || k.cgroup == STRTAB_FAILED)
 		return -1;
 	a = pair_intern(&t->ids_of, k.comm, k.pid);
+	a = a == HASH_NONE ? a : pair_intern(&t->groups_of, a, k.cgroup);
 	b = pair_intern(&t->places_of, k.tid, k.cpu);
 	id = a == HASH_NONE || b == HASH_NONE ? HASH_NONE : pair_intern(&t->task_of, a, b);
 	if (id == HASH_NONE || (id == t->tasks.n && vec_push(&t->tasks, k)))
@@ -299,6 +303,7 @@ static int write_top(const struct profile *p, const struct output_options *opt,
 	hash_done(&t.line_of);
 	hash_done(&t.task_of);
 	hash_done(&t.ids_of);
+	hash_done(&t.groups_of);
 	hash_done(&t.places_of);
 	tree_symbols_done(&t.symbols);
 	text_done(&t.text);
@@ -309,6 +314,7 @@ const struct output_format format_top = {
 	.name = "top",
 	.help = "table of functions, with and without callees, as perf report",
 	.suffixes = ".top",
-	.honours = OUTPUT_TABLE | OUTPUT_SYMBOLS | OUTPUT_ROWS | OUTPUT_SIDES | OUTPUT_STITCHED_MARKS,
+	.honours =
+		OUTPUT_TABLE | OUTPUT_SYMBOLS | OUTPUT_ROWS | OUTPUT_SIDES | OUTPUT_STITCHED_MARKS,
 	.write = write_top,
 };

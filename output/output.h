@@ -104,6 +104,7 @@ enum top_column {
 	TOP_TID = 16,
 	TOP_CPU = 32,
 	TOP_LINE = 64,
+	TOP_CGROUP = 128, /* needs PROFILE_KEEP_LABELS */
 	TOP_USUAL = TOP_COMM | TOP_DSO | TOP_SYMBOL,
 };
 

@@ -16,7 +16,7 @@ struct top_kind {
 
 /* What its samples have in common: ids in names. */
 struct top_task {
-	uint32_t comm, pid, tid, cpu;
+	uint32_t comm, pid, tid, cpu, cgroup;
 };
 
 struct top_row {
@@ -46,7 +46,8 @@ struct top {
 	VEC(struct top_kind) kinds;
 	struct hash_table kind_of, line_of; /* (dso, (symbol, line)) -> kind */
 	VEC(struct top_task) tasks;
-	struct hash_table task_of, ids_of, places_of; /* ((comm, pid), (tid, cpu)) -> task */
+	/* (((comm, pid), cgroup), (tid, cpu)) -> task */
+	struct hash_table task_of, ids_of, groups_of, places_of;
 	VEC(struct top_row) rows;
 	struct hash_table row_of; /* (task, kind) -> row */
 	VEC(struct top_edge) edges;
@@ -81,7 +82,7 @@ struct top_column_row {
 	const char *title;
 	size_t width; /* 0: it is the last, whose width does not matter */
 };
-enum { TOP_COLUMNS_MAX = 8 };
+enum { TOP_COLUMNS_MAX = 9 };
 size_t top_columns(const struct top *t, struct top_column_row *ret);
 
 /* Writes the table of one event, of which `total` is the weight. All return 0, or -1 when out of

@@ -23,6 +23,8 @@ uint32_t top_cell(const struct top *t, const struct top_row *r, enum top_column 
 		return task->tid;
 	case TOP_CPU:
 		return task->cpu;
+	case TOP_CGROUP:
+		return task->cgroup;
 	case TOP_DSO:
 		return r->kind.dso;
 	case TOP_LINE:
@@ -35,10 +37,10 @@ uint32_t top_cell(const struct top *t, const struct top_row *r, enum top_column 
 size_t top_columns(const struct top *t, struct top_column_row *ret)
 {
 	static const struct top_column_row all[] = {
-		{TOP_COMM, "Command", 0},      {TOP_PID, "Pid", 0},
-		{TOP_TID, "Tid", 0},	       {TOP_CPU, "CPU", 0},
-		{TOP_DSO, "Shared Object", 0}, {TOP_LINE, "Source:Line", 0},
-		{TOP_SYMBOL, "Symbol", 0},
+		{TOP_CGROUP, "Cgroup", 0},    {TOP_COMM, "Command", 0},
+		{TOP_PID, "Pid", 0},	      {TOP_TID, "Tid", 0},
+		{TOP_CPU, "CPU", 0},	      {TOP_DSO, "Shared Object", 0},
+		{TOP_LINE, "Source:Line", 0}, {TOP_SYMBOL, "Symbol", 0},
 	};
 	size_t n = 0;
 

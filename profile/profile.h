@@ -218,6 +218,11 @@ int profile_add_sample(struct profile *p, const struct profile_sample *s, struct
 int profile_add_entry(struct profile *p, const struct profile_sample *s,
 		      const struct profile_log_entry *when, struct err *err);
 
+/* Gives threads whose names differ only in numbers one name, in which numbers are <N>: worker-1 and
+ * worker-2 become worker-<N>. Names that no other differs from in this way stay. Nothing can be
+ * added to the profile afterwards. Returns 0 or -ERR_NOMEM. */
+int profile_merge_threads(struct profile *p, struct err *err);
+
 /* Makes one entry of the log of each sum, for formats that show samples in a sequence. */
 int profile_log_sums(struct profile *p, struct err *err);
 

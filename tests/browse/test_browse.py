@@ -10,7 +10,7 @@ import tarfile
 
 sys.path.insert(0, os.path.join(os.environ["TOP"], "tests", "e2e"))
 from common import RESOLVE, TOP, Tap, have, run, until  # noqa: E402
-from perfsynth import Recording  # noqa: E402
+from perfsynth import Cgroups, Recording  # noqa: E402
 
 tap = Tap()
 if not have("tmux"):
@@ -128,6 +128,30 @@ t = Terminal(RESOLVE, "--diff", "base.folded", "new.folded")
 try:
     screen = t.shows(r"^ +10\.00% +50\.03% +\+40\.03 [-+ ] c ", "d")
     tap.check("by change" in screen, "--diff: both sides and the change", screen)
+    t.shows(r"^status 0$", "q")
+finally:
+    t.close()
+
+# ---- containers -----------------------------------------------------------------------------------------------------
+ID = "0123456789abcdef" * 4
+r = Cgroups()
+for i, path in enumerate(("/system.slice/web.service", f"/kubepods.slice/cri-containerd-{ID}.scope")):
+    r.cgroup(i + 1, path, i)
+for i in range(4):
+    r.comm(i + 1, f"prog{i}", 5)
+    r.sample_in(i + 1, 0x401000, 10 + i, 1 + (i == 3))
+r.write("cgroups.data")
+t = Terminal(RESOLVE, "-q", "--no-cache", "cgroups.data", size=(120, 24))
+try:
+    t.shows(r"100\.00%")
+    screen = t.shows(r"^ +25\.00% cri-containerd-0123456789ab\.scope  in /kubepods\.slice", "C")
+    tap.check(re.search(r"^ +75\.00% web\.service  in /system\.slice", screen, re.M), "C: containers and other cgroups, with their shares", screen)
+    t.shows(r"only cri-containerd-0123456789ab\.scope \|", "Down", "Enter")
+    screen = t.shows(r"prog3 *$", "t")
+    tap.check("prog1" in screen, "t: of all", screen)
+    t.shows(r"only prog1 \| only cri-containerd", *["Down"] * screen.splitlines()[2:].index(next(line for line in screen.splitlines() if line.endswith(" prog1"))), "Enter")
+    t.shows(r"nothing: Esc takes filters away")
+    t.shows(r"100\.00%", "Escape")
     t.shows(r"^status 0$", "q")
 finally:
     t.close()

@@ -7,10 +7,10 @@ import struct
 
 from perffile import ARCH, OSRELEASE, padded, perf_data, string
 
-MMAP, COMM, EXIT, FORK, SAMPLE, MMAP2, KSYMBOL = 1, 3, 4, 7, 9, 10, 17
+MMAP, COMM, EXIT, FORK, SAMPLE, MMAP2, KSYMBOL, CGROUP = 1, 3, 4, 7, 9, 10, 17, 19
 KERNEL, USER, HYPERVISOR, GUEST_KERNEL, GUEST_USER = 1, 2, 3, 4, 5  # cpumode
 COMM_EXEC, BUILD_ID_IN_MMAP2 = 1 << 13, 1 << 14
-IP, TID, TIME, CALLCHAIN, CPU, PERIOD = 1, 2, 4, 32, 128, 256
+IP, TID, TIME, CALLCHAIN, CPU, PERIOD, IN_CGROUP = 1, 2, 4, 32, 128, 256, 1 << 21
 BUILD_ID, HOSTNAME, CLOCK_DATA = 2, 3, 29  # header features
 CLOCK_MONOTONIC = 1
 CHAIN_KERNEL, CHAIN_USER = 2**64 - 128, 2**64 - 512
@@ -78,6 +78,20 @@ class Recording:
         with open(path, "wb") as f:
             f.write(perf_data(attr, b"".join(self.data), features))
         return path
+
+
+class Cgroups(Recording):
+    """A recording as of perf record --all-cgroups."""
+
+    def __init__(self):
+        super().__init__(callchain=False)
+        self.sample_type |= IN_CGROUP
+
+    def cgroup(self, ident, path, time):
+        self.record(CGROUP, 0, struct.pack("<Q", ident) + padded(path, 8), (0, 0, time))
+
+    def sample_in(self, pid, ip, time, ident):
+        self.record(SAMPLE, USER, struct.pack("<QiiQQQ", ip, pid, pid, time, 1, ident))
 
 
 class Jitdump:

@@ -5,28 +5,14 @@ import base64
 import collections
 import os
 import re
-import struct
 import zlib
 
 from common import RESOLVE, Tap, run
-from perfsynth import Recording
+from perfsynth import Cgroups, Recording
 
 tap = Tap()
-CGROUP, PERF_SAMPLE_CGROUP = 19, 1 << 21
 POD = "/kubepods.slice/pod1.slice/cri-containerd-0123456789abcdef0123456789abcdef.scope"
 PATHS = {1: "/", 25: "/system.slice", 44: "/system.slice/web.service", 60: POD, 61: "/docker/fedcba9876543210fedc"}
-
-
-class Cgroups(Recording):
-    def __init__(self):
-        super().__init__(callchain=False)
-        self.sample_type |= PERF_SAMPLE_CGROUP
-
-    def cgroup(self, ident, path, time):
-        self.record(CGROUP, 0, struct.pack("<Q", ident) + path.encode() + bytes(8 - len(path) % 8), (0, 0, time))
-
-    def sample(self, pid, ident, time):
-        self.record(9, 2, struct.pack("<QiiQQQ", 0x401000, pid, pid, time, 1, ident))
 
 
 r = Cgroups()
@@ -39,7 +25,7 @@ time = 10
 for ident, n in COUNTS.items():
     for i in range(n):
         time += 1
-        r.sample(7 + i % 2, ident, time)
+        r.sample_in(7 + i % 2, 0x401000, time, ident)
 r.write("perf.data")
 
 
@@ -55,6 +41,8 @@ def folded(*args):
 owners = {**{PATHS[i]: n for i, n in COUNTS.items() if i in PATHS}, "cgroup-99": 32}
 tap.check(folded("--by", "cgroup") == owners, "--by cgroup: a level of their paths, of an unnamed one the number", folded("--by", "cgroup"), owners)
 tap.check(folded() == {"prog": 63}, "without it commands are the roots")
+rows = {m[2]: float(m[1]) for m in re.finditer(r"^ +[\d.]+% +([\d.]+)%  (\S+)", run([RESOLVE, "-q", "-f", "top", "--sort", "cgroup,sym"]).stdout, re.M)}
+tap.check(rows.keys() == owners.keys() and all(abs(rows[k] - 100 * n / 63) < 0.011 for k, n in owners.items()), "top --sort cgroup: their shares", rows)
 first = run([RESOLVE, "-q", "--by", "cgroup", "--with-pid"]).stdout.splitlines()
 tap.check(any(l.startswith("/docker/fedcba9876543210fedc;prog-8;") for l in first), "below it the commands, as options name them", first)
 for name, n in {"/": 31, "/system.slice": 6, "system.slice": 6, "system": 6, "web.service": 4, "web": 4, "/system.slice/web": 0, "we": 0,

@@ -57,7 +57,7 @@ for command, args, said in (
         (RESOLVE, ["--formt", "top"], "--formt: no such option; did you mean --format? --help lists them"),
         (RESOLVE, ["--no-inline=3"], "--no-inline takes no value"),
         (RESOLVE, ["--max"], "--max-stack needs a value: --max-stack N; see --help"),
-        (RESOLVE, ["--m"], "--m may be --minwidth, --max-stack"),
+        (RESOLVE, ["--m"], "--m may be --merge-threads, --minwidth, --max-stack"),
         (RESOLVE, ["-i", "a", "-i", "b"], "-i is given twice: a and b"),
         (RESOLVE, ["no.data", "out.svg"], "out.svg: there is no such input; to write it: -o out.svg"),
         (CAPTURE, ["-y"], "-y: no such option; --help lists them"),

@@ -68,6 +68,16 @@ tap.check(len(fields) > 5 and all(len(f) == 5 for f in fields), "-t: columns wit
 only = [line for line in top("--field-separator=,", "--symbols", "main,work::spin", "perf.data").splitlines() if line[0] != "#"]
 tap.check(len(only) == 2 and all("spin" in o or "main" in o for o in only), "-S: only rows of these functions", only)
 
+# ---- threads that differ in a number --------------------------------------------------------------------------------
+with open("w.folded", "w") as f:
+    f.write("worker-1;main;a 1\nworker-22;main;a 2\nhttp-8080-exec-3;b 4\nhttp-8080-exec-10;b 8\npython3;c 16\n7;d 32\n")
+merged = collections.Counter()
+for line in run([RESOLVE, "-q", "--merge-threads", "w.folded"]).stdout.splitlines():
+    merged[line.rsplit(" ", 1)[0]] += int(line.rsplit(" ", 1)[1])
+tap.check(merged == {"worker-<N>;main;a": 3, "http-<N>-exec-<N>;b": 12, "python3;c": 16, "7;d": 32}, "--merge-threads: names that differ in numbers only", merged)
+rows = top("--merge-threads", "--sort", "comm", "w.folded")
+tap.check(re.search(r" 4\.76%  worker-<N>$", rows, re.M) and "worker-1" not in rows, "--merge-threads in top", rows)
+
 # ---- a difference ---------------------------------------------------------------------------------------------------
 with open("base.folded", "w") as f:
     f.write("main;a 5000\nmain;b 4000\nmain;c 1000\n")
