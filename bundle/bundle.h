@@ -42,6 +42,7 @@ enum bundle_kind {
 	BUNDLE_KALLSYMS,  /* lines of /proc/kallsyms */
 	BUNDLE_NOTE,	  /* lines for people: what the bundle lacks, and why */
 	BUNDLE_PROCESSES, /* lines "PID NSPID CGROUP EXE CMDLINE", separated by tabs */
+	BUNDLE_PART, /* where the file with this path lies in its archive: u64 offset, u64 size */
 };
 
 #define BUNDLE_ENTRY_MAGIC 0x59524e45u /* "ENRY" */

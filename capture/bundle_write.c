@@ -59,13 +59,21 @@ static int make(struct perf_file *f, struct modules *ms, struct drain *d,
 	return rc;
 }
 
+static bool part_found(void *modules, const struct map_source *src, struct map_part *ret)
+{
+	struct modules **ms = modules;
+
+	return *ms && modules_part(*ms, src, ret);
+}
+
 int bundle_write(const char *path, struct drain *d, const struct capture_options *opt,
 		 struct bundle_blob *section, struct cut_report *report, struct err *err)
 {
-	struct perf_file_options fo = {.alone = true};
 	struct modules_options mo = {.pinned = pins_find, .pinned_arg = &d->pins};
 	struct perf_file *f = NULL;
 	struct modules *ms = NULL;
+	const struct perf_file_options fo = {
+		.alone = true, .part_of = part_found, .part_of_arg = &ms};
 	int rc = perf_file_open(&f, path, &fo, err);
 
 	*report = (struct cut_report){0};

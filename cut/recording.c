@@ -49,6 +49,30 @@ static struct bundle_entry entry_of(const struct dso *dso)
 	};
 }
 
+static int put_bytes(struct bundle_blob *out, const struct bundle_entry *e, const void *bytes,
+		     size_t n, const struct cut_options *opt)
+{
+	const struct bundle_range all = {0, n, bytes};
+
+	return bundle_put(out, e, &all, 1, opt->zstd_level);
+}
+
+/* A file in an archive: where it lies there, without which the mapping of the archive tells
+ * nothing. */
+static int put_part(struct job *j, struct one *o)
+{
+	struct bundle_entry e = entry_of(o->hits->dso);
+	struct map_part part;
+	uint64_t range[2];
+
+	if (!modules_part_range(j->ms, e.path, &part))
+		return 0;
+	e.kind = BUNDLE_PART;
+	range[0] = part.start;
+	range[1] = part.size;
+	return put_bytes(&o->blob, &e, range, sizeof range, j->opt);
+}
+
 static void pack_module(struct job *j, struct one *o)
 {
 	struct cut_need need = {.level = j->opt->level,
@@ -72,16 +96,10 @@ static void pack_module(struct job *j, struct one *o)
 				to_vaddrs(m, &o->hits->frames, &need.frames)
 			? err_nomem(&o->err)
 			: cut_module(j->ms, m, &e, &need, &o->blob, &o->err);
+	if (!o->rc && put_part(j, o))
+		o->rc = err_nomem(&o->err);
 	vec_done(&need.code);
 	vec_done(&need.frames);
-}
-
-static int put_bytes(struct bundle_blob *out, const struct bundle_entry *e, const void *bytes,
-		     size_t n, const struct cut_options *opt)
-{
-	const struct bundle_range all = {0, n, bytes};
-
-	return bundle_put(out, e, &all, 1, opt->zstd_level);
 }
 
 /* A perf map, or a jitdump. */

@@ -25,6 +25,13 @@ int64_t pipeline_written_s(const char *path)
 	return !stat(path, &st) && S_ISREG(st.st_mode) ? st.st_mtim.tv_sec : 0;
 }
 
+bool pipeline_part_of(void *loaded, const struct map_source *src, struct map_part *ret)
+{
+	struct loaded *p = loaded;
+
+	return p->modules && modules_part(p->modules, src, ret);
+}
+
 int pipeline_open(struct loaded *p, const struct load_options *opt, struct err *err)
 {
 	struct perf_file_options fo = {
@@ -32,6 +39,8 @@ int pipeline_open(struct loaded *p, const struct load_options *opt, struct err *
 		.alone = pipeline_threads(opt) == 1,
 		.only_trusted = !opt->symbolizer.foreign_jit_maps,
 		.stop = opt->stop,
+		.part_of = pipeline_part_of,
+		.part_of_arg = p,
 		.trace_fields = opt->keep & PROFILE_KEEP_TRACE,
 		.off_cpu = opt->off_cpu,
 		.wall = opt->wall,

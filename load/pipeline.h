@@ -7,6 +7,8 @@
 
 /* Opens the recording; after that its header can be read. All functions: 0, or negative with *err.
  */
+/* perf_file_options.part_of of a struct loaded. */
+bool pipeline_part_of(void *loaded, const struct map_source *src, struct map_part *ret);
 int pipeline_open(struct loaded *p, const struct load_options *opt, struct err *err);
 int pipeline_load(struct loaded *p, const struct load_options *opt, struct err *err);
 int pipeline_symbolize(struct loaded *p, const struct load_options *opt, struct err *err);

@@ -193,7 +193,8 @@ static bool lacks_times(const struct perf_file *f)
 int load_portable(const struct load_options *opt, struct loaded *l, FILE *out,
 		  struct cut_report *report, struct err *err)
 {
-	struct perf_file_options fo = {.map = true, .alone = true};
+	struct perf_file_options fo = {
+		.map = true, .alone = true, .part_of = pipeline_part_of, .part_of_arg = l};
 	struct bundle_blob section = {0};
 	struct perf_file *f;
 	int rc;

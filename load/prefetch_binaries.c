@@ -73,7 +73,7 @@ static int fetch_counted(struct loaded *p, const struct counts *c, struct err *e
 
 int prefetch_binaries(struct loaded *p, const struct load_options *opt, struct err *err)
 {
-	struct perf_file_options fo = {0};
+	struct perf_file_options fo = {.part_of = pipeline_part_of, .part_of_arg = p};
 	struct counts counts = {0};
 	struct stat st;
 	int rc;

@@ -16,6 +16,7 @@
 #include "base/rooted.h"
 #include "modules/image.h"
 #include "modules/decompress.h"
+#include "modules/zip.h"
 
 /* ---- headers ----------------------------------------------------------------------------- */
 
@@ -131,8 +132,8 @@ static int read_phdrs(struct elf_image *img, struct err *err)
 /* ---- opening ----------------------------------------------------------------------------- */
 
 /* Takes ownership of the bytes. */
-static int image_make(struct elf_image **ret, const uint8_t *bytes, size_t size, size_t mapped_bytes,
-		      const char *name, struct err *err)
+static int image_make(struct elf_image **ret, const uint8_t *bytes, size_t size,
+		      size_t mapped_bytes, const char *name, struct err *err)
 {
 	struct elf_image *img = calloc(1, sizeof *img);
 	int rc;
@@ -201,6 +202,49 @@ static uint64_t mtime_ns(const struct stat *st)
 	return (uint64_t)st->st_mtim.tv_sec * 1000000000 + (uint64_t)st->st_mtim.tv_nsec;
 }
 
+/* A file in an archive: a mapping of its own if it lies where one can begin, which loaders demand,
+ * else a copy. */
+static int open_part(struct elf_image **ret, int fd, const struct zip_part *part, const char *name,
+		     struct err *err)
+{
+	const size_t size = (size_t)part->size;
+	void *p = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, (off_t)part->start);
+	uint8_t *copy;
+
+	if (p != MAP_FAILED)
+		return image_make(ret, p, size, size, name, err);
+	copy = malloc(size);
+	if (!copy)
+		return err_nomem(err);
+	if (pread(fd, copy, size, (off_t)part->start) == (ssize_t)size)
+		return image_make(ret, copy, size, 0, name, err);
+	free(copy);
+	return err_set(err, ERR_DAMAGED, name, "cannot be read from its archive");
+}
+
+static int open_in_archive(struct elf_image **ret, int fd, const struct stat *st, const char *name,
+			   struct err *err)
+{
+	const char *wanted = zip_name_in(name);
+	struct zip_part part;
+	struct zip *z = NULL;
+	int rc = zip_open(&z, fd);
+
+	if (rc == -ERR_NOMEM)
+		return err_nomem(err);
+	if (rc)
+		return err_set(err, ERR_DAMAGED, name,
+			       "the archive has no directory that is understood");
+	if (zip_named(z, fd, wanted, &part))
+		rc = open_part(ret, fd, &part, name, err);
+	else
+		rc = err_set(err, ERR_NOT_FOUND, name, "not in the archive, or compressed there");
+	zip_free(z);
+	if (!rc)
+		(*ret)->mtime_ns = mtime_ns(st);
+	return rc;
+}
+
 /* If a file is truncated while it is mapped, reading it kills a process that has not called
  * pages_survive_cuts(); otherwise its end reads as zeros, like any damaged file. The file is not
  * copied instead, because copying debug files of hundreds of megabytes would cost time in every
@@ -215,6 +259,8 @@ int elf_image_open_fd(struct elf_image **ret, int fd, const char *name, struct e
 
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size <= 0)
 		return err_set(err, ERR_FORMAT, name, "empty, or not a regular file");
+	if (zip_name_in(name) && zip_is_one(fd))
+		return open_in_archive(ret, fd, &st, name, err);
 	size = (size_t)st.st_size;
 	p = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (p == MAP_FAILED)
@@ -241,7 +287,7 @@ int elf_image_open_fd(struct elf_image **ret, int fd, const char *name, struct e
 
 int image_open_below(struct elf_image **ret, const char *root, const char *path, struct err *err)
 {
-	int fd = rooted_open(root, path, true), rc;
+	int fd = zip_rooted_open(root, path), rc;
 
 	if (fd < 0)
 		return rooted_error(err, errno, path);

@@ -15,6 +15,7 @@
 #include "modules/igzip.h"
 #include "modules/image.h"
 #include "modules/debug_sup.h"
+#include "modules/zip.h"
 
 /* ---- build ids ---------------------------------------------------------------------------- */
 
@@ -84,12 +85,12 @@ void image_cache_done(struct image_cache *c)
 static unsigned miss_rank(enum module_miss m)
 {
 	static const uint8_t ranks[MODULE_MISS_N] = {
-		[MODULE_MISS_NO_FILE] = 1,	    [MODULE_MISS_NOT_A_FILE] = 2,
-		[MODULE_MISS_NOT_ELF] = 3,	    [MODULE_MISS_STRIPPED] = 4,
-		[MODULE_MISS_NO_CODE] = 4,	    [MODULE_MISS_UNREADABLE] = 5,
-		[MODULE_MISS_PERMISSION] = 6,	    [MODULE_MISS_NOT_TRUSTED] = 6,
-		[MODULE_MISS_DAMAGED] = 7,	    [MODULE_MISS_CRC_DIFFERS] = 8,
-		[MODULE_MISS_NO_BUILD_ID] = 8,	    [MODULE_MISS_BUILD_ID_DIFFERS] = 9,
+		[MODULE_MISS_NO_FILE] = 1,     [MODULE_MISS_NOT_A_FILE] = 2,
+		[MODULE_MISS_NOT_ELF] = 3,     [MODULE_MISS_STRIPPED] = 4,
+		[MODULE_MISS_NO_CODE] = 4,     [MODULE_MISS_UNREADABLE] = 5,
+		[MODULE_MISS_PERMISSION] = 6,  [MODULE_MISS_NOT_TRUSTED] = 6,
+		[MODULE_MISS_DAMAGED] = 7,     [MODULE_MISS_CRC_DIFFERS] = 8,
+		[MODULE_MISS_NO_BUILD_ID] = 8, [MODULE_MISS_BUILD_ID_DIFFERS] = 9,
 	};
 
 	return ranks[m];
@@ -305,7 +306,7 @@ static bool is_doubtful(const struct finder *f, const char *path)
 	struct stat st;
 
 	return dso->ino && !dso->build_id.size && !*f->dirs->symfs &&
-	       !rooted_stat(NULL, path, true, &st) &&
+	       !zip_rooted_stat(NULL, path, &st) &&
 	       (major(st.st_dev) != dso->maj || minor(st.st_dev) != dso->min ||
 		st.st_ino != dso->ino);
 }
@@ -319,7 +320,7 @@ static bool was_replaced(const struct finder *f, const char *path)
 	struct stat st;
 
 	/* A copy in --symfs always has another inode. */
-	return dso->ino && !*f->dirs->symfs && !rooted_stat(f->dirs->symfs, path, true, &st) &&
+	return dso->ino && !*f->dirs->symfs && !zip_rooted_stat(f->dirs->symfs, path, &st) &&
 	       major(st.st_dev) == dso->maj && minor(st.st_dev) == dso->min &&
 	       (st.st_ino != dso->ino ||
 		(f->dirs->recorded_s && st.st_mtim.tv_sec > f->dirs->recorded_s));

@@ -32,6 +32,13 @@ struct image_cache {
 	VEC(struct elf_image *) images;
 };
 
+/* Files that were mapped as code, and which of them are archives. */
+struct part_cache {
+	pthread_mutex_t lock;
+	struct hash_table by_path; /* 1 + index in archives; 0: no archive */
+	VEC(struct archive *) archives;
+};
+
 struct module_entry {
 	struct module m; /* first: a struct module * of the API is this */
 	pthread_mutex_t lock;
@@ -96,11 +103,18 @@ void image_cache_done(struct image_cache *c);
 #define BUILD_ID_TEXT_MAX (2 * BUILD_ID_MAX + 2)
 const char *build_id_text(const struct build_id *id, bool split, char out[BUILD_ID_TEXT_MAX]);
 
+/* See modules_part(). */
+bool part_of(struct part_cache *c, const struct search_path *p, const struct map_source *src,
+	     struct map_part *ret);
+bool part_range(struct part_cache *c, const struct search_path *p, const char *path,
+		struct map_part *ret);
+void part_cache_done(struct part_cache *c);
+
 /* find_process.c: the image as the process that mapped it sees it: in its container, or although it
  * was deleted since. */
 struct elf_image *find_in_process(struct finder *f);
-/* find_recorded.c: the image, and a file with symbols or DWARF of a build id (size 0: of the dso), that
- * the recording carries; NULL: none. */
+/* find_recorded.c: the image, and a file with symbols or DWARF of a build id (size 0: of the dso),
+ * that the recording carries; NULL: none. */
 struct elf_image *find_recorded(struct finder *f);
 struct elf_image *find_recorded_debug(struct finder *f, const struct build_id *id);
 /* The image of the dso. If there is none, returns NULL and f->miss is the reason. */

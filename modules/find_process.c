@@ -16,6 +16,7 @@
 #include "base/helper.h"
 #include "base/rooted.h"
 #include "modules/find.h"
+#include "modules/zip.h"
 
 enum { CANDIDATES_MAX = 32, LINES_MAX = 100000 };
 
@@ -31,7 +32,7 @@ static struct elf_image *try_name(struct finder *f, const char *name)
 {
 	const struct dso *dso = f->entry->m.dso;
 	struct file_check check = {.id = &dso->build_id, .wants_code = true};
-	int fd = rooted_open(NULL, name, true);
+	int fd = zip_rooted_open(NULL, name);
 	struct elf_image *img = NULL;
 	struct stat st;
 	struct err err;

@@ -11,6 +11,7 @@
 struct modules {
 	struct search_path dirs;
 	struct image_cache cache;
+	struct part_cache parts;
 	struct debuginfod *servers; /* NULL: the network is off */
 	atomic_bool nomem;	    /* something is missing because memory was short: stays set */
 	pthread_rwlock_t
@@ -38,6 +39,7 @@ int modules_new(struct modules **ret, const struct modules_options *opt, struct 
 		return err_nomem(err);
 	}
 	pthread_mutex_init(&m->cache.lock, NULL);
+	pthread_mutex_init(&m->parts.lock, NULL);
 	pthread_rwlock_init(&m->lock, NULL);
 	if (opt && opt->fetch) {
 		m->servers = debuginfod_new(opt->fetch, m->dirs.debuginfod_dir);
@@ -75,6 +77,7 @@ void modules_free(struct modules *m)
 	vec_done(&m->entries);
 	hash_done(&m->by_dso);
 	image_cache_done(&m->cache);
+	part_cache_done(&m->parts);
 	debuginfod_free(m->servers);
 	search_path_done(&m->dirs);
 	pthread_rwlock_destroy(&m->lock);
@@ -237,6 +240,16 @@ bool module_debug(struct modules *m, struct module *mod)
 	look_for_debug(m, e);
 	pthread_mutex_unlock(&e->lock);
 	return !m->nomem;
+}
+
+bool modules_part(struct modules *m, const struct map_source *src, struct map_part *ret)
+{
+	return part_of(&m->parts, &m->dirs, src, ret);
+}
+
+bool modules_part_range(struct modules *m, const char *path, struct map_part *ret)
+{
+	return part_range(&m->parts, &m->dirs, path, ret);
 }
 
 const char *modules_symfs(const struct modules *m)

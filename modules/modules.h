@@ -273,6 +273,12 @@ char *modules_fetch_dir(void);
  * Returns 0, or negative with *err. */
 int modules_fetch_apart(struct err *err);
 
+/* For perf_file_options.part_of: true if the file is an archive (ZIP, Android's APK) that holds an
+ * ELF file where the mapping is, uncompressed. ret->path lives as long as the modules; a dso with
+ * that path is found as any other. */
+bool modules_part(struct modules *m, const struct map_source *src, struct map_part *ret);
+/* Where such a file was found in its archive, by the path of its dso. Returns false for others. */
+bool modules_part_range(struct modules *m, const char *path, struct map_part *ret);
 /* The prefix for all paths; "" for none. */
 const char *modules_symfs(const struct modules *m);
 /* What the recording carries; NULL: nothing. */

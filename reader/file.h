@@ -61,11 +61,13 @@ struct perf_file {
 	struct err err;
 	int failed;		  /* the error code that ended reading */
 	bool ended;		  /* all streams are read */
-	const volatile int *stop; /* of perf_file_options */
-	bool is_directory;	  /* that is what was given */
-	bool map;		  /* plain files are mapped */
-	bool alone;		  /* unless one thread would be slower so */
-	bool swap;		  /* recorded in the other byte order */
+	const volatile int *stop; /* of perf_file_options, as the next */
+	bool (*part_of)(void *arg, const struct map_source *src, struct map_part *ret);
+	void *part_of_arg;
+	bool is_directory; /* that is what was given */
+	bool map;	   /* plain files are mapped */
+	bool alone;	   /* unless one thread would be slower so */
+	bool swap;	   /* recorded in the other byte order */
 	bool is_big_endian;
 	bool is_v1;		      /* of before Linux 3.3 or so */
 	struct perfdata_section data; /* of a file, as its header says */

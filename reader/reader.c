@@ -61,6 +61,8 @@ int perf_file_open(struct perf_file **ret, const char *path, const struct perf_f
 		rc = err_set(&f->err, ERR_NOT_FOUND, path,
 			     "a directory without a recording: it has no file `data`");
 	f->stop = opt ? opt->stop : NULL;
+	f->part_of = opt ? opt->part_of : NULL;
+	f->part_of_arg = opt ? opt->part_of_arg : NULL;
 	f->wants_trace = opt && opt->trace_fields;
 	f->switches.wanted = opt && (opt->off_cpu || opt->wall);
 	f->switches.wall = opt && opt->wall;

@@ -271,6 +271,21 @@ struct perf_sample {
 
 struct perf_file; /* opaque */
 
+/* What a mapping shows of a file: from offset `off` on. As recorded; maj, min and ino are 0 if
+ * unknown. */
+struct map_source {
+	const char *path;
+	uint32_t pid; /* the process that mapped it */
+	uint32_t maj, min;
+	uint64_t ino, off;
+};
+
+/* A file inside of another one: the bytes [start, start + size) of that. */
+struct map_part {
+	const char *path; /* by which it is known: "base.apk!/lib/libx.so" */
+	uint64_t start, size;
+};
+
 struct perf_file_options {
 	/* Memory in bytes for reordering, before data is read twice or written to a temporary
 	 * file; 0: 48 MiB. */
@@ -300,6 +315,11 @@ struct perf_file_options {
 	 * it reads no more of a file; of a pipe it reads what the writer, who may have got
 	 * the same signal, still sends, for some seconds at most. NULL: never stops. */
 	const volatile int *stop;
+	/* Is the file that was mapped as code an archive that holds the code as a file of its own?
+	 * Then that is the dso. The path must stay valid until the next call, which may come from
+	 * any thread that reads. NULL: no file is. */
+	bool (*part_of)(void *arg, const struct map_source *src, struct map_part *ret);
+	void *part_of_arg;
 };
 
 struct perf_thread {

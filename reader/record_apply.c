@@ -44,6 +44,21 @@ static uint32_t prot_by_misc(const struct record_view *v)
 	return v->misc & PERF_RECORD_MISC_MMAP_DATA ? PROT_READ : PROT_EXEC;
 }
 
+/* Code of a file in an archive belongs to that file. */
+static int add_mmap(struct perf_file *f, struct machine_mmap *m)
+{
+	const struct map_source src = {m->path, m->pid, m->maj, m->min, m->ino, m->pgoff};
+	struct map_part part;
+
+	if (f->part_of && m->is_exec && m->path && !m->kernel && !m->guest &&
+	    dso_kind_user(m->path, m->flags) == DSO_FILE &&
+	    f->part_of(f->part_of_arg, &src, &part)) {
+		m->path = part.path;
+		m->pgoff -= part.start;
+	}
+	return machine_result(f, machine_mmap(f->machine, m));
+}
+
 int apply_mmap(struct perf_file *f, struct record_view *v)
 {
 	struct machine_mmap m = mmap_begin(f, v);
@@ -51,7 +66,7 @@ int apply_mmap(struct perf_file *f, struct record_view *v)
 	m.prot = prot_by_misc(v);
 	m.is_exec = m.prot & PROT_EXEC;
 	m.path = buf_cstr(&v->b);
-	return machine_result(f, machine_mmap(f->machine, &m));
+	return add_mmap(f, &m);
 }
 
 /* Does the union of MMAP2 hold a build id? The flag alone is not enough: if one recorder on a
@@ -123,7 +138,7 @@ int apply_mmap2(struct perf_file *f, struct record_view *v)
 		m.prot = prot_by_misc(v);
 	m.is_exec = m.prot & PROT_EXEC;
 	m.is_exec |= f->info.is_simpleperf && simpleperf_is_code(&f->simpleperf, m.path, m.prot);
-	return machine_result(f, machine_mmap(f->machine, &m));
+	return add_mmap(f, &m);
 }
 
 int apply_comm(struct perf_file *f, struct record_view *v)

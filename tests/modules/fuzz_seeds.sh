@@ -8,6 +8,17 @@ if [ "$1" = debuginfod_log ]; then
 	printf '\002url 0 http://a/x\nurl 1 http://b/x\nserver response HTTP response code said error\nurl 0 The requested URL returned error: 404\nserver response Timeout was reached\nurl 1 Operation too slow\n' >bad
 	exit
 fi
+if [ "$1" = zip ]; then
+	python3 - <<-'P'
+		import zipfile
+		for name, comment in (("plain", b""), ("comment", b"PK" * 20)):
+		    with zipfile.ZipFile(name, "w") as z:
+		        z.comment = comment
+		        for i, kind in enumerate((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED)):
+		            z.writestr(f"lib/{i}.so", b"\177ELF" + bytes(100 * i), kind)
+	P
+	exit
+fi
 if [ "$1" = fetched ]; then
 	printf 'int f(int x) { return x; }\nvoid _start(void) { f(1); }\n' >s.c
 	python3 - <<-'P'
