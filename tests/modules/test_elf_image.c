@@ -1,5 +1,6 @@
 /* test_elf_image.c - hostile and odd ELF files against the image reader. That good files are read
  * right is shown by test_elf_readelf.py. */
+#include <link.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -163,6 +164,18 @@ static void test_corrupt(void **state)
 	free(bytes);
 }
 
+/* DT_GNU_HASH counts the symbols up to the last exported one; of a program that exports none, as on
+ * arm64, only the first. */
+static void assert_only_imports(const uint8_t *symbols, size_t from, size_t end)
+{
+	ElfW(Sym) sym;
+
+	for (; from < end; from += sizeof sym) {
+		memcpy(&sym, symbols + from, sizeof sym);
+		assert_true(sym.st_shndx == SHN_UNDEF || ELF64_ST_TYPE(sym.st_info) == STT_SECTION);
+	}
+}
+
 /* Without a section table the dynamic symbols are found through PT_DYNAMIC. */
 static void test_no_sections(void **state)
 {
@@ -190,8 +203,9 @@ static void test_no_sections(void **state)
 	assert_true(elf_image_section(img, ".dynsym", &without, NULL));
 	symbols = without.data;
 	assert_true(without.vaddr == with.vaddr);
-	assert_int_equal(without.size, n_before);
-	assert_memory_equal(symbols, copy, n_before);
+	assert_true(without.size && without.size <= n_before);
+	assert_memory_equal(symbols, copy, without.size);
+	assert_only_imports(copy, without.size, n_before);
 	assert_true(elf_image_section(img, ".dynstr", &with, NULL));
 	assert_int_equal(with.index, without.link);
 	assert_true(elf_image_section(img, ".eh_frame_hdr", &hdr, NULL));

@@ -177,8 +177,9 @@ static void walks_special_frames(void **state)
 
 /* ---- the sample's own frame, and code without call frame information ------------------------ */
 
-/* A function that is at its end: rbp is restored, its row still says that it is saved. */
-__asm__(".text\n.globl stale_epilogue\nstale_start:\n.cfi_startproc\n"
+/* A function that is at its end: rbp is restored, its row still says that it is saved. What the
+ * compiler has put in front could look like a call together with its first bytes. */
+__asm__(".text\n.globl stale_epilogue\n.fill 16, 1, 0x90\nstale_start:\n.cfi_startproc\n"
 	"push %rbp\n.cfi_adjust_cfa_offset 8\n.cfi_offset %rbp, -16\n"
 	"pop %rbp\n.cfi_adjust_cfa_offset -8\n"
 	"stale_epilogue: ret\n.cfi_endproc\n");
