@@ -149,6 +149,7 @@ deps-demo:
 deps:
 	@sh ./deps.sh test
 	@test -e build/npm/axe.min.js || sh tests/axe.sh build/npm/axe.min.js
+	@test -e build/npm/libduckdb.so || sh tests/duckdb.sh build/npm/libduckdb.so
 .PHONY: deps-build deps-demo
 
 # As many jobs as processors, unless the user says how many.

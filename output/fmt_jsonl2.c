@@ -19,6 +19,10 @@
 #include "reader/reader.h"
 #include "unwind/unwind.h"
 
+/* PERF_MEM_NA of the kernel (include/linux/perf_event.h) in union perf_mem_data_src: each of op,
+ * lvl, snoop, lock, dtlb and lvl_num is "not available". */
+static const uint64_t MEMORY_UNKNOWN = 0x1e05080021;
+
 struct lines {
 	const struct profile *p;
 	const struct output_options *opt;
@@ -241,14 +245,14 @@ static void add_rest(struct lines *l, const struct profile_log_entry *e, uint64_
 {
 	const struct profile_detail d = profile_detail(l->p, e);
 
-	if (has & PERF_SAMPLE_ADDR)
+	if (has & PERF_SAMPLE_ADDR && e->addr) /* 0: the event has none */
 		add_hex(l, "addr", e->addr);
 	add_string(l, "trace", e->trace);
 	/* The lower half of PERF_SAMPLE_WEIGHT_STRUCT is what PERF_SAMPLE_WEIGHT has. */
 	if (d.weight)
 		add_number(l, "weight",
 			   has & PERF_SAMPLE_WEIGHT_STRUCT ? (uint32_t)d.weight : d.weight);
-	if (d.data_src)
+	if (d.data_src && d.data_src != MEMORY_UNKNOWN)
 		add_hex(l, "data_src", d.data_src);
 	if (e->stop != UNWIND_STOP_NONE && e->stop != UNWIND_STOP_END && e->stop < UNWIND_STOP_N) {
 		add_key(l, "stop");
