@@ -9,6 +9,7 @@
 	X(pprof)      \
 	X(cpuprofile) \
 	X(speedscope) \
+	X(gecko)      \
 	X(jsonl)      \
 	X(callgrind)  \
 	X(heap)       \

@@ -41,7 +41,6 @@ FOREIGN = {
     "jstack": ("2026-11-26 01:00:00\nFull thread dump OpenJDK 64-Bit Server VM (17 mixed mode):\n\n\"main\" #1 prio=5 os_prio=0 tid=0x7f nid=0x1 runnable\n", "Java's threads", 2),
     "an ELF file": (b"\x7fELF\2\1\1" + bytes(60), "program", 1),
     "trace events": ('{"traceEvents":[{"name":"f","ph":"X","ts":1,"dur":2}]}\n', "chrome://tracing", 1),
-    "Firefox": ('{"meta":{"version":24,"preprocessedProfileVersion":44},"threads":[]}\n', "Firefox", 1),
     "perf data convert": ('{\n\t"linux-perf-json-version": 1,\n\t"headers": {}\n}\n', "perf data convert", 2),
     "some JSON": ('{"a": [1, 2]}\n', "JSON", 1),
     "a picture": ('<?xml version="1.0"?>\n<svg width="1200"></svg>\n', "picture", 1),
