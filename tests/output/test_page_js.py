@@ -9,7 +9,7 @@ from tap import Tap
 
 tap = Tap()
 PAGE = os.path.join(os.environ["TOP"], "output", "page")
-FILES = ("data.js", "text.js", "labels.js", "colours.js", "tree.js", "diff.js", "tasks.js", "link.js", "model.js", "state.js", "graph.js")
+FILES = ("data.js", "text.js", "labels.js", "colours.js", "tree.js", "diff.js", "tasks.js", "link.js", "model.js", "state.js", "graph.js", "time.js")
 if not shutil.which("node"):
     tap.skip("scripts of the page", "no node")
     tap.end()
@@ -303,6 +303,17 @@ for (const [name, room, want] of [
 	ok(fitLabel(name, room) === want, `in ${room} letters ${want}`, fitLabel(name, room));
 ok(fitLabel("abcdefghijklmnop", 7) === "abcd…op", "labels are cut in the middle", fitLabel("abcdefghijklmnop", 7));
 ok(withoutTemplates("operator<<") === "operator<<" && withoutTemplates("f<a<b>, c>::g") === "f<…>::g" && withoutTemplates("a->b") === "a->b", "operators stay");
+// The axis of time: texts at round, even places that they name, in the picture, none over another.
+for (const span of [1, 7, 999, 5e4, 2.5e6, 3.2e9, 4.7e10, 3.6e12, 1e14])
+	for (const w of [330, 1190, 3000]) {
+		const at = [], canvas = {fillRect() {}, measureText: text => ({width: 7 * text.length}), fillText: (text, x) => at.push([text, x - 3])};
+		TimeStrip.prototype.drawAxis.call({span}, canvas, w, 30, "grey");
+		const unit = {s: 1e9, ms: 1e6, "µs": 1e3, ns: 1}, named = at.map(([text]) => text === "0" ? 0 : Number(text.split(" ")[0]) * unit[text.split(" ")[1]]);
+		const step = named[1] - named[0], lead = step / 10 ** Math.floor(Math.log10(step) + 1e-9);
+		ok(at[0][0] === "0" && at.length > 1 && at.length <= w / 80 + 1 && [1, 2, 5].some(k => Math.abs(lead - k) < 1e-6) &&
+			at.every(([text, x], i) => Math.abs(named[i] - i * step) < 1e-6 * span && Math.abs(x - named[i] / span * w) < 1e-6 * w &&
+				x + 3 + 7 * text.length <= w && (!i || x >= at[i - 1][1] + 7 * at[i - 1][0].length)), `an axis of ${span} ns over ${w} pixels`, at);
+	}
 ok(compileSearch("(") === null && compileSearch("ab").test("xAB") && !compileSearch("Ab").test("xab"), "searches");
 ok(hashText("main") === hashText("main") && colourOf("kind", 1, "main", "a") === colourOf("kind", 1, "main", "b"), "a function has one colour");
 """
