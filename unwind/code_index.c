@@ -20,6 +20,9 @@
 /* Maximum number of call targets that are tried as starts of the function of one place. */
 #define CANDIDATES_MAX 16
 
+/* Maximum number of functions behind such a target that are tried. */
+#define FOLLOWING_MAX 8
+
 /* Maximum number of names of one function that are examined. */
 #define ALIASES_MAX 64
 
@@ -364,6 +367,24 @@ static struct candidate candidate_at(const struct place *p, uint64_t start)
 	return c;
 }
 
+/* The same of the functions that follow it without padding: each begins where no path of the one
+ * before leads, at a multiple as functions do. */
+static struct candidate candidate_from(const struct place *p, uint64_t start)
+{
+	struct candidate c = candidate_at(p, start);
+	const struct code_rows *rows;
+	unsigned i;
+
+	for (i = 0; i < FOLLOWING_MAX && !c.frame && start < p->vaddr; i++) {
+		rows = rows_of(p, &c.fn);
+		if (!rows || !rows->next || (start + rows->next) % BEGINS_ALIGN)
+			return c;
+		start += rows->next;
+		c = candidate_at(p, start);
+	}
+	return c;
+}
+
 /* The frame at the place in the last function that starts after padding, to which *fn is then
  * changed; NULL: not known. */
 static const struct code_frame *begun_frame(const struct place *p, struct code_function *fn)
@@ -429,7 +450,7 @@ static const struct code_frame *called_frame(const struct place *p, struct code_
 		low = p->vaddr - OPEN_BYTES;
 	for (n = 0; n < CANDIDATES_MAX && code_starts_called(&p->ix->code, at, low, &at);
 	     n++, at--) {
-		c = candidate_at(p, at);
+		c = candidate_from(p, at);
 		if (!c.frame)
 			continue;
 		if (best.frame && !code_same_caller(best.frame, c.frame) &&

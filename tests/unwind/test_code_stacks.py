@@ -86,6 +86,15 @@ hidden: nop; nop; jmp *%rcx;
 """
 
 
+# Only pointers lead to both; the second begins where the first ends. A constant looks like a call into its middle.
+FOLLOWS = """.size _start,100; .type named,@function; named: ret; .size named,.-named; .fill 300,1,6; .fill 2,1,0xcc; .p2align 6,0xcc
+leaf: nop; ret; .fill 2,1,0xcc; .p2align 6,0xcc
+first: push %rbp; mov %rsp,%rbp; .fill 10,1,0x90; pop %rbp; ret
+second: push %rbp; mov %rsp,%rbp; push %rbx; sub $56,%rsp; middle: nop; call *%rax; in_second: add $56,%rsp; pop %rbx; pop %rbp; ret
+.fill 2,1,0xcc; .p2align 6,0xcc; .byte 0x48,0xb8,0xe8; .long middle-.-4; .byte 0,0,0; ret
+"""
+
+
 def check_stacks(title, cases, mask=MASK, path="code", **kw):
     check_all(title, symbols, path, cases, mask, **kw)
 
@@ -355,6 +364,16 @@ def builtins():
     check_all("builtins", at, "builtins", cases)
 
 
+def follows():
+    """A function right behind another one, in which a call seems to lead into its middle."""
+    at = build("follows", FOLLOWS)
+    words = [at["in_second"]] + 7 * [JUNK] + [JUNK, STACK + 20 * WORD, at["in_start"]]
+    regs = {RBP: STACK + 9 * WORD}
+    cases = {"by both registers": ((at["leaf"], words, regs), [at["in_second"], at["in_start"]]),
+             "inside": ((at["in_second"], words[1:], {RBP: STACK + 8 * WORD}), [at["in_start"]])}
+    check_all("a function behind another", at, "follows", cases)
+
+
 def two_programs(at):
     """The same addresses in two processes are of two files."""
     with open("code", "rb") as f:
@@ -391,3 +410,4 @@ unknown_code(symbols)
 many_addresses(symbols)
 two_programs(symbols)
 builtins()
+follows()
