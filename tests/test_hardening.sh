@@ -36,11 +36,11 @@ for f in "$BIN"/capture "$BIN"/resolve "$BIN"/regress; do
 	has "$f" "the C library checks" '__(snprintf|printf|fprintf|memcpy|read|vsnprintf)_chk' -s
 done
 if [ "$(uname -m)" = x86_64 ] && ! readelf -Ws "$BIN/resolve" | grep -q __asan_init; then
-	# shellcheck disable=SC2044 # names of ours
-	for o in $(find "$BUILD" -name '*.o' -not -path '*/tests/*'); do
-		readelf -nW "$o" | grep -q 'x86 feature: IBT, SHSTK' || unmarked="$unmarked $o"
-	done
-	[ -z "$unmarked" ]
+	find "$BUILD" -name '*.o' -not -path '*/tests/*' | sort >objects
+	# /dev/null, so that each file is named
+	xargs readelf -nW /dev/null <objects 2>/dev/null | awk '/^File: / { file = substr($0, 7) } /x86 feature: IBT, SHSTK/ { print file }' | sort -u >marked
+	unmarked=$(comm -23 objects marked)
+	[ -s objects ] && [ -z "$unmarked" ]
 	check "objects are marked for CET" $? "$unmarked"
 fi
 
