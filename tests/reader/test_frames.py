@@ -95,7 +95,9 @@ def flipped(data, at):
             return bad
 
 
-p = subprocess.run([f"{BIN}/capture", "--bundle=none", "-q", "-e", "cpu-clock:u", "-F", "9999", "-o", "p.data", "--", sys.executable, "-c", "for i in range(9000000): pass"],
+# As many samples on any machine: 2,000, of which 200 fill a frame.
+BUSY = "import time\nwhile time.process_time() < 0.2: sum(range(999))"
+p = subprocess.run([f"{BIN}/capture", "--bundle=none", "-q", "-e", "cpu-clock:u", "-F", "9999", "-o", "p.data", "--", sys.executable, "-S", "-c", BUSY],
                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 if p.returncode or not os.path.exists("p.data"):
     tap.skip("damaged frames", "nothing can be recorded here: " + p.stderr.strip())

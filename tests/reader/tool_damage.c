@@ -1,9 +1,10 @@
-/* tool_damage.c - `tool_damage [-b BYTES] FILE..`: damaged copies of recordings, and what must hold
- * for each.
+/* tool_damage.c - `tool_damage [-b BYTES] [-e BYTES] FILE..`: damaged copies of recordings, and
+ * what must hold for each.
  *
  * Each file is cut at every 512th byte, as a file and as a pipe, and has fields changed to values
  * that are apt to be believed too much. -b: of large files only as many cuts as are read with so
- * many bytes; all of them where headers are. What is done depends on the file only. Prints each
+ * many bytes; all of them where headers are, which is in the first and the last 64 KiB, or so many
+ * bytes as -e says. What is done depends on the file only. Prints each
  * name, its cuts, its changes, and the memory that all took so far (KiB).
  *
  * Of a cut is known what it must give: every record that is whole (walk.h), no sample more than the
@@ -16,8 +17,7 @@
 #include "tests/reader/walk.h"
 
 #define CUT_EVERY 512u
-#define HEAD	  (64u << 10) /* cut everywhere, whatever the budget */
-#define LOOK	  4096u	      /* before the cut: looked at again; the rest was, in the whole file */
+#define LOOK	  4096u /* before the cut: looked at again; the rest was, in the whole file */
 #define SIZES	  10
 #define A_FEW	  4
 #define CHANGES	  40 /* the first half in the fields of the header and of records */
@@ -147,10 +147,15 @@ static void check_cut(const struct subject *s, size_t cut, const struct perf_fil
 }
 
 /* From the whole down, so that the copy needs to be written once. */
-static size_t cuts(struct subject *s, size_t budget)
+struct limits {
+	size_t budget; /* read for the cuts of a subject */
+	size_t ends;   /* cut everywhere, whatever the budget */
+};
+
+static size_t cuts(struct subject *s, const struct limits *l)
 {
 	const size_t n = s->size / CUT_EVERY + 1, average = s->size / 2 + 1;
-	const size_t every = average * n > budget ? average * n / budget + 1 : 1;
+	const size_t every = average * n > l->budget ? average * n / l->budget + 1 : 1;
 	struct perf_file_stats st = read_subject(s, s->size, (struct fuzz_how){0}), last = st;
 	size_t done = 0;
 
@@ -158,7 +163,7 @@ static size_t cuts(struct subject *s, size_t budget)
 		const size_t cut = i * CUT_EVERY;
 		struct fuzz_how how = {.map = i & 1, .look_from = cut > LOOK ? cut - LOOK : 0};
 
-		if (i % every && cut > HEAD && s->size - cut > HEAD)
+		if (i % every && cut > l->ends && s->size - cut > l->ends)
 			continue;
 		how.skip_tables = i % 16 != 0;
 		st = read_subject(s, cut, how);
@@ -310,19 +315,19 @@ static size_t change(struct subject *s, uint8_t *data)
 
 /* ---- files ------------------------------------------------------------------------------- */
 
-static void damage_subject(struct subject *s, uint8_t *data, size_t budget, size_t done[2])
+static void damage_subject(struct subject *s, uint8_t *data, const struct limits *l, size_t done[2])
 {
 	s->data = data;
 	s->is_known = walk_records(&s->walk, data, s->size);
 	if (!s->by_pipe)
 		s->fd = fuzz_file_of(data, s->size, s->copy);
-	done[0] += cuts(s, budget);
+	done[0] += cuts(s, l);
 	if (!s->by_pipe)
 		close(s->fd);
 	done[1] += change(s, data) + enlarge(s, data);
 }
 
-static int damage(const char *path, size_t budget)
+static int damage(const char *path, const struct limits *l)
 {
 	FILE *in = fopen(path, "rb");
 	struct subject file = {.path = path}, piped = {.path = path, .by_pipe = true};
@@ -342,10 +347,10 @@ static int damage(const char *path, size_t budget)
 	fflush(stdout);
 	if (data.v.n) {
 		file.size = data.v.n;
-		damage_subject(&file, data.v.v, budget, done);
+		damage_subject(&file, data.v.v, l, done);
 		twin = pipe_twin(&file);
 		piped.size = twin.v.n;
-		damage_subject(&piped, twin.v.v, budget, done);
+		damage_subject(&piped, twin.v.v, l, done);
 		vec_done(&twin.v);
 		vec_done(&file.walk.records);
 		vec_done(&piped.walk.records);
@@ -359,7 +364,7 @@ static int damage(const char *path, size_t budget)
 
 int main(int argc, char **argv)
 {
-	size_t budget = SIZE_MAX;
+	struct limits l = {.budget = SIZE_MAX, .ends = 64 << 10};
 	int rc = 0, c;
 
 	signal(SIGABRT, print_doing);
@@ -368,10 +373,10 @@ int main(int argc, char **argv)
 	signal(SIGSEGV, print_doing);
 	signal(SIGBUS, print_doing);
 #endif
-	while ((c = getopt(argc, argv, "b:")) > 0)
-		if (c == 'b')
-			budget = strtoull(optarg, NULL, 0);
+	while ((c = getopt(argc, argv, "b:e:")) > 0)
+		if (c == 'b' || c == 'e')
+			*(c == 'b' ? &l.budget : &l.ends) = strtoull(optarg, NULL, 0);
 	for (int i = optind; i < argc; i++)
-		rc |= damage(argv[i], budget);
+		rc |= damage(argv[i], &l);
 	return rc;
 }
