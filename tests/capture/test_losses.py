@@ -5,11 +5,12 @@ import re
 
 from lib import CAPTURE, PerfData, Tap, build_load, capture, resolve_stats, run
 from perfdata import COMM, EXIT, FORK
-from tap import MAY_KERNEL, NOT_PERMITTED
+from tap import LONG, MAY_KERNEL, NOT_PERMITTED
 
 tap = Tap()
 load = build_load()
 root = os.geteuid() == 0
+FAULTS = 20000 if LONG else 6000
 
 
 def counted(p):
@@ -48,7 +49,7 @@ if root and os.cpu_count() <= 16:  # with more of them the rings are smaller
 
 # ---- two busy threads, fast --------------------------------------------------------------------
 # Copies of 8 KiB, perf's own size: the rings have room for 0.4 s of them, so a machine may be busy, too.
-p = without_loss("-F", 20000, "--call-graph", "dwarf,8192", "-o", "fast.data", "--", load, "two", 1)
+p = without_loss("-F", 20000, "--call-graph", "dwarf,8192", "-o", "fast.data", "--", load, "two", 1 if LONG else 0.4)
 d = PerfData("fast.data")
 n = sum(1 for _ in d.samples())
 told, exact = d.lost()
@@ -61,26 +62,26 @@ size = os.path.getsize("fast.data")
 tap.check(size / n < 700, "-F 20000: at most 700 bytes a sample on disk", (size, n))
 
 # ---- every event counted: one sample per page fault, with a ring that is far too small ------------
-p = capture("-v", "-e", "page-faults", "-c", 1, "-m", "128K", "-o", "pf.data", "--", load, "faults", 20000)
+p = capture("-v", "-e", "page-faults", "-c", 1, "-m", "128K", "-o", "pf.data", "--", load, "faults", FAULTS)
 d = PerfData("pf.data")
 n = sum(1 for _ in d.samples())
 told, exact = d.lost()
-tap.check(counted(p) >= 20000 and n == p.n_samples, "the kernel counts the faults", p.stderr)
+tap.check(counted(p) >= FAULTS and n == p.n_samples, "the kernel counts the faults", p.stderr)
 tap.check(n + p.n_lost == counted(p), "samples + lost = faults, to the last one", (n, p.n_lost, counted(p)))
 tap.check(exact == p.n_lost and told <= exact, "the file has as many losses as the summary", (told, exact, p.n_lost))
 r = resolve_stats("pf.data")
 tap.check(r["samples"] == n and exact <= r["lost"] <= exact + told, "resolve counts the samples and losses that are in the file",
           (r["samples"], r["lost"], n, told, exact))
 # Where no record fits all must be lost: so the losses are not zero by accident.
-p = capture("-v", "-e", "page-faults", "-c", 1, "-m", "16K", "-o", "pf.data", "--", load, "faults", 20000)
-tap.check(p.n_samples == 0 and p.n_lost == counted(p) >= 20000 and PerfData("pf.data").lost()[1] == p.n_lost,
+p = capture("-v", "-e", "page-faults", "-c", 1, "-m", "16K", "-o", "pf.data", "--", load, "faults", FAULTS)
+tap.check(p.n_samples == 0 and p.n_lost == counted(p) >= FAULTS and PerfData("pf.data").lost()[1] == p.n_lost,
           "no record fits: every one is counted as lost", p.stderr)
 tap.check("ring of 16 KiB" in p.stderr and "-m 128K would do" in p.stderr, "no record fits: a line names the ring and a size that would do", p.stderr)
 p = capture("-v", "-e", "page-faults", "-c", 1, "-m", "64K", "--call-graph", "dwarf,65528", "-o", "pf.data", "--", load, "faults", 2000)
 tap.check(p.n_samples > 0 and "no room" not in p.stderr, "the largest copies just fit: no such line", p.stderr)
 # Without dumps a small ring has room for all of them, and its end is passed many times.
 p = capture("-v", "-e", "page-faults", "-c", 1, "-m", "256K", "--call-graph", "fp", "-o", "pf.data", "--", load,
-            "faults", 20000)
+            "faults", FAULTS)
 d = PerfData("pf.data")
 tap.check(sum(1 for _ in d.samples()) + p.n_lost == counted(p), "samples + lost = faults, through a ring that wraps",
           (p.stderr, counted(p)))
@@ -105,7 +106,7 @@ if root:
         tap.check("another recording" not in p.stderr or not sure, f"{events} recorded twice, {graph}: none is in doubt", p.stderr)
 
 # ---- a storm of processes, each with a fork, an exec, maps and an exit -------------------------------
-N = 400
+N = 400 if LONG else 150
 p = without_loss("-F", 20000, "-o", "storm.data", "--", load, "storm", N)
 d = PerfData("storm.data")
 execs = {c[0] for c in d.comms() if c[3] and c[2] == "load"}
@@ -121,7 +122,7 @@ tap.check("load" in out, "storm: perf reads it")
 
 # ---- what inheritance hides: threads that end before their first period ---------------------------------
 # Of such threads nearly all time is the kernel's.
-p = capture("-v", "-F", 299, "-o", "short.data", "--", load, "storm", 400)
+p = capture("-v", "-F", 299, "-o", "short.data", "--", load, "storm", N)
 periods = sum(s.period for s in PerfData("short.data").samples())
 if MAY_KERNEL:
     tap.check("short-lived" in p.stderr and periods < 0.85 * counted(p),

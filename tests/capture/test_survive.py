@@ -8,12 +8,13 @@ import time
 
 from lib import CAPTURE, RESOLVE, Tap, build_load, capture, have, need_events, run, start, until, until_recorded
 from perfdata import PerfData
+from tap import LONG
 
 tap = Tap()
 need_events()
 load = build_load()
 SEED = 20261126
-KILLS = 20
+KILLS = 20 if LONG else 10
 chance = random.Random(SEED)
 MODES = (["-F", "999"], ["-F", "9999", "--no-compress"], ["-F", "999", "--call-graph", "fp"], ["-F", "4999"])
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 
 from lib import CAPTURE, NO_EVENTS, PerfData, Tap, build_load, capture, children, count_samples, have, perf_frames, rooted, run, start, until
+from tap import LONG
 
 tap = Tap()
 load = build_load()
@@ -243,7 +244,7 @@ if os.geteuid() == 0 and have("setpriv"):
     many.wait()
     # Enough for the events, but hardly for what is read while they are open: maps and names of what runs.
     cpus = os.cpu_count()
-    for n in range(8, 4 * cpus + 40):
+    for n in range(8, 4 * cpus + 40, 1 if LONG else 3):
         p = run([CAPTURE, "-a", "-e", "cpu-clock", "-o", "few.data", "--", "true"], check=False,
                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (n, n)))
         if p.returncode:
@@ -255,9 +256,9 @@ if os.geteuid() == 0 and have("setpriv"):
     # ---- disk full ------------------------------------------------------------------------------------------
     # 64k: less than the room that was once kept free for the end of the file, so that nothing was kept; perf keeps 7 samples.
     os.mkdir("tiny")
-    for size, flags, least in (("1m", ["--no-compress"], 400000), ("1m", [], 400000), ("64k", [], 20000)):
-        script = (f"mount -t tmpfs -o size={size} tmpfs tiny && {CAPTURE} {' '.join(flags)} -v -F 9999 -o tiny/full.data -- "
-                  f"{load} two 3; r=$?; cp tiny/full.data full.data; exit $r")
+    for size, flags, least, seconds in (("1m", ["--no-compress"], 400000, 1), ("300k", [], 100000, 2), ("64k", [], 20000, 1)):
+        script = (f"mount -t tmpfs -o size={size} tmpfs tiny && {CAPTURE} --bundle=none {' '.join(flags)} -v -F 9999 -o tiny/full.data -- "
+                  f"{load} two {seconds}; r=$?; cp tiny/full.data full.data; exit $r")
         p = run(["unshare", "-m", "sh", "-c", script], check=False)
         count_samples(p, p.stderr)
         if "unshare failed" in p.stderr or "mount" in p.stderr:
