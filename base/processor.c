@@ -106,6 +106,28 @@ bool processor_same(const char *a, const char *b)
 	return !strcmp(a, b);
 }
 
+/* Kernels of 64 bits run programs of 32, and what these see as the machine's name may be theirs. */
+static uint16_t family_of(uint16_t e_machine)
+{
+	switch (e_machine) {
+	case EM_386:
+		return EM_X86_64;
+	case EM_ARM:
+		return EM_AARCH64;
+	case EM_PPC:
+		return EM_PPC64;
+	default:
+		return e_machine;
+	}
+}
+
+bool processor_runs(const char *name, uint16_t e_machine)
+{
+	const struct processor *p = processor_find(name, 0);
+
+	return !p || e_machine == EM_NONE || family_of(p->e_machine) == family_of(e_machine);
+}
+
 const struct processor *processor_find_elf(uint16_t e_machine, bool is_64)
 {
 	const struct processor *other = NULL;

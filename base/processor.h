@@ -37,6 +37,9 @@ struct processor {
 const struct processor *processor_find(const char *name, unsigned word_bytes);
 /* Can both names be of one machine? Names that no row has must be equal. */
 bool processor_same(const char *a, const char *b);
+/* Can a machine of this name, or one that runs the same kernel, have run such a file? True of names
+ * and for EM_NONE, of which nothing is known. */
+bool processor_runs(const char *name, uint16_t e_machine);
 /* By ELF header; if no row has the ELF class (x32), the row of the machine. NULL if unknown. */
 const struct processor *processor_find_elf(uint16_t e_machine, bool is_64);
 /* INSN_SET_UNKNOWN if the machine is unknown. */

@@ -83,8 +83,10 @@ int bundle_open(struct bundle **ret, const uint8_t *section, size_t size, struct
 void bundle_free(struct bundle *b); /* NULL is allowed */
 size_t bundle_count(const struct bundle *b);
 const struct bundle_entry *bundle_at(const struct bundle *b, size_t i);
-/* Bytes of the section that are not part of an entry that can be used. */
+/* Bytes of the section that are not part of an entry. */
 uint64_t bundle_lost_bytes(const struct bundle *b);
+/* Bytes of entries that would unpack to too much. */
+uint64_t bundle_refused_bytes(const struct bundle *b);
 /* The entry of a dso: by build id; without a recorded one, by path and inode. */
 const struct bundle_entry *bundle_find(const struct bundle *b, enum bundle_kind kind,
 				       const struct dso *dso);

@@ -28,7 +28,7 @@ enum { ALIGN = 8, SECTION_HEADER = 16 };
 
 struct bundle {
 	VEC(struct bundle_entry) entries;
-	uint64_t lost;
+	uint64_t lost, refused;
 	struct arena paths;
 };
 
@@ -94,7 +94,7 @@ static int read_entries(struct bundle *b, const uint8_t *section, size_t size)
 			continue;
 		}
 		if (h.packed > room || h.size > space)
-			b->lost += bytes;
+			b->refused += bytes;
 		else if (add(b, &h, section + off))
 			return -1;
 		else
@@ -151,6 +151,11 @@ const struct bundle_entry *bundle_at(const struct bundle *b, size_t i)
 uint64_t bundle_lost_bytes(const struct bundle *b)
 {
 	return b->lost;
+}
+
+uint64_t bundle_refused_bytes(const struct bundle *b)
+{
+	return b->refused;
 }
 
 /* ---- finding ------------------------------------------------------------------------------ */

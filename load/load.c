@@ -175,7 +175,11 @@ static int load_recording(struct loaded *l, const struct load_options *opt, stru
 		rc = no_samples(l, opt, err);
 	if (!rc && opt->fetch && opt->modules.fetch)
 		rc = fetch_for_profile(l, opt, err);
-	return rc ? rc : pipeline_symbolize(l, opt, err);
+	if (!rc)
+		rc = pipeline_symbolize(l, opt, err);
+	if (!rc)
+		carried_note_damage(l);
+	return rc;
 }
 
 struct header_lines {

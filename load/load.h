@@ -222,7 +222,7 @@ int load_portable(const struct load_options *opt, struct loaded *l, FILE *out,
 struct unbundle_report {
 	size_t files;
 	size_t damaged; /* entries that could not be unpacked, or whose path leads elsewhere */
-	uint64_t lost;	/* bytes that belong to no entry */
+	uint64_t lost;	/* bytes that belong to no entry, or to one that is too large */
 };
 int load_unbundle(const char *path, const char *dir, struct unbundle_report *report,
 		  struct err *err);

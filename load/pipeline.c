@@ -60,54 +60,6 @@ static bool may_have_tracepoints(const struct perf_file *f)
 	return perf_file_info(f)->is_pipe;
 }
 
-/* Entries that are not modules are small, and who reads them does without where they are damaged:
- * here that is said. */
-static int check_entries(struct loaded *p, struct err *err)
-{
-	struct bundle_bytes bytes;
-	size_t i;
-
-	for (i = 0; i < bundle_count(p->bundle); i++) {
-		const struct bundle_entry *e = bundle_at(p->bundle, i);
-		struct err why = {0};
-		int rc = e->kind == BUNDLE_IMAGE || e->kind == BUNDLE_DEBUG
-				 ? 0
-				 : bundle_contents(e, &bytes, &why);
-
-		if (rc == -ERR_NOMEM)
-			return err_nomem(err);
-		if (rc) {
-			p->bundle_damaged = true;
-			loaded_note(p, "%s", why.what);
-		} else if (e->kind != BUNDLE_IMAGE && e->kind != BUNDLE_DEBUG) {
-			bundle_bytes_done(&bytes);
-		}
-	}
-	return 0;
-}
-
-/* What the recording carries. Damage costs only what is damaged. Returns 0 or -ERR_NOMEM. */
-static int open_bundle(struct loaded *p, struct err *err)
-{
-	size_t n;
-	const uint8_t *section = perf_file_feature(p->file, FEATURE_BUNDLE, &n);
-	struct err why = {0};
-	uint64_t lost;
-	int rc = section ? bundle_open(&p->bundle, section, n, &why) : 0;
-
-	if (rc == -ERR_NOMEM)
-		return err_nomem(err);
-	if (!rc && (check_entries(p, err) || processes_new(&p->processes, p->bundle)))
-		return err_nomem(err);
-	lost = rc ? n : p->bundle ? bundle_lost_bytes(p->bundle) : 0;
-	if (!lost)
-		return 0;
-	p->bundle_damaged = true;
-	loaded_note(p, "%" PRIu64 " of the %zu bytes of files that it carries cannot be used%s%s",
-		    lost, n, rc ? ": " : "", why.what);
-	return 0;
-}
-
 /* The code of runtimes that the recording holds. Damage is noted: the rest has names all the same.
  */
 static int give_runtime_code(struct loaded *p, struct err *err)
@@ -140,8 +92,9 @@ int pipeline_load(struct loaded *p, const struct load_options *opt, struct err *
 	if (!p->profile)
 		return err_nomem(err);
 	mo.os_release = perf_file_info(p->file)->os_release;
+	mo.arch = perf_file_info(p->file)->arch;
 	mo.recorded_s = pipeline_written_s(p->path);
-	rc = open_bundle(p, err);
+	rc = carried_open(p, err);
 	mo.bundle = p->bundle;
 	if (!rc)
 		rc = modules_new(&p->modules, &mo, err);

@@ -60,6 +60,11 @@ int processes_new(struct processes **ret, const struct bundle *b);
 void processes_free(struct processes *p);
 const char *processes_cgroup(const struct processes *p, uint32_t pid);
 
+/* carried.c: opens the bundle of the recording, if it has one. Damage costs only what is damaged,
+ * and is noted. Returns 0 or -ERR_NOMEM. */
+int carried_open(struct loaded *l, struct err *err);
+/* Notes what of it turned out to be unusable when it was needed: after all names are known. */
+void carried_note_damage(struct loaded *l);
 /* header_bundle.c: hands out lines about what the recording carries, and about the processes that
  * were sampled. NULL: nothing. */
 void header_bundle(const struct bundle *b, void (*say)(void *arg, const char *line), void *arg);

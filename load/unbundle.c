@@ -168,7 +168,7 @@ int load_unbundle(const char *path, const char *dir, struct unbundle_report *rep
 		report->damaged += rc > 0;
 	}
 	rc = rc > 0 ? 0 : rc;
-	report->lost = b ? bundle_lost_bytes(b) : 0;
+	report->lost = b ? bundle_lost_bytes(b) + bundle_refused_bytes(b) : 0;
 	bundle_free(b);
 	perf_file_close(f);
 	if (l.dir >= 0)

@@ -10,6 +10,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/processor.h"
 #include "base/rooted.h"
 #include "modules/debuginfod_cache.h"
 #include "modules/igzip.h"
@@ -85,12 +86,13 @@ void image_cache_done(struct image_cache *c)
 static unsigned miss_rank(enum module_miss m)
 {
 	static const uint8_t ranks[MODULE_MISS_N] = {
-		[MODULE_MISS_NO_FILE] = 1,     [MODULE_MISS_NOT_A_FILE] = 2,
-		[MODULE_MISS_NOT_ELF] = 3,     [MODULE_MISS_STRIPPED] = 4,
-		[MODULE_MISS_NO_CODE] = 4,     [MODULE_MISS_UNREADABLE] = 5,
-		[MODULE_MISS_PERMISSION] = 6,  [MODULE_MISS_NOT_TRUSTED] = 6,
-		[MODULE_MISS_DAMAGED] = 7,     [MODULE_MISS_CRC_DIFFERS] = 8,
-		[MODULE_MISS_NO_BUILD_ID] = 8, [MODULE_MISS_BUILD_ID_DIFFERS] = 9,
+		[MODULE_MISS_NO_FILE] = 1,	    [MODULE_MISS_NOT_A_FILE] = 2,
+		[MODULE_MISS_NOT_ELF] = 3,	    [MODULE_MISS_STRIPPED] = 4,
+		[MODULE_MISS_NO_CODE] = 4,	    [MODULE_MISS_UNREADABLE] = 5,
+		[MODULE_MISS_PERMISSION] = 6,	    [MODULE_MISS_NOT_TRUSTED] = 6,
+		[MODULE_MISS_DAMAGED] = 7,	    [MODULE_MISS_OTHER_MACHINE] = 7,
+		[MODULE_MISS_CRC_DIFFERS] = 8,	    [MODULE_MISS_NO_BUILD_ID] = 8,
+		[MODULE_MISS_BUILD_ID_DIFFERS] = 9,
 	};
 
 	return ranks[m];
@@ -122,7 +124,7 @@ void finder_note(struct finder *f, const char *place, enum module_miss miss, con
 	if (miss_rank(miss) > miss_rank(f->miss))
 		f->miss = miss;
 	add_tried(f, tried_text(place, "", module_miss_text(miss), detail ? detail : ""),
-		  (struct module_tried){.why = miss});
+		  (struct module_tried){.why = miss, .is_recorded = f->in_bundle});
 }
 
 void finder_note_fetch(struct finder *f, const char *file, enum fetch_result r, const char *detail)
@@ -151,9 +153,14 @@ static enum module_miss miss_of(enum err_code code)
 	}
 }
 
+bool finder_fits_machine(const struct finder *f, const struct elf_image *img)
+{
+	return processor_runs(f->dirs->arch, elf_image_machine(img));
+}
+
 /* Returns NONE if the file may be used. */
-static enum module_miss check_file(const struct file_check *check, struct elf_image *img,
-				   char detail[], size_t detail_size)
+static enum module_miss check_file(const struct finder *f, const struct file_check *check,
+				   struct elf_image *img, char detail[], size_t detail_size)
 {
 	const struct build_id *have = elf_image_build_id(img);
 	struct build_id checksum;
@@ -161,6 +168,8 @@ static enum module_miss check_file(const struct file_check *check, struct elf_im
 	const uint8_t *bytes;
 	size_t size;
 
+	if (!finder_fits_machine(f, img))
+		return MODULE_MISS_OTHER_MACHINE;
 	if (check->is_supplement && !build_id_equal(check->id, have) &&
 	    debug_sup_id(img, &checksum))
 		have = &checksum;
@@ -218,7 +227,7 @@ static struct elf_image *try_file(struct finder *f, const struct file_check *che
 		finder_note_error(f, path, &err);
 		return NULL;
 	}
-	miss = check_file(check, img, detail, sizeof detail);
+	miss = check_file(f, check, img, detail, sizeof detail);
 	finder_note(f, path, miss, detail[0] ? detail : NULL);
 	if (miss != MODULE_MISS_NONE) {
 		if (!cached)
@@ -436,7 +445,7 @@ static struct elf_image *find_vdso(struct finder *f)
 		return NULL;
 	}
 	check.must_match_id = uname(&un) || strcmp(un.release, f->dirs->os_release);
-	miss = check_file(&check, img, detail, sizeof detail);
+	miss = check_file(f, &check, img, detail, sizeof detail);
 	finder_note(f, place, miss, detail[0] ? detail : NULL);
 	if (miss != MODULE_MISS_NONE) {
 		elf_image_close(img);

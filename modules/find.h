@@ -19,6 +19,7 @@ struct search_path {
 	char *buildid_dir;		       /* "" if it is not to be searched */
 	char *debuginfod_dir;		       /* "" if it is not to be searched */
 	char *os_release;		       /* of the recording; "" when unknown */
+	char *arch;			       /* the same */
 	int64_t recorded_s;
 	const struct bundle *bundle; /* borrowed; NULL: none */
 	int (*pinned)(void *arg, const struct dso *dso);
@@ -55,6 +56,7 @@ struct finder {
 	struct module_entry *entry;
 	enum module_miss miss; /* the most specific failure so far */
 	bool nomem;
+	bool in_bundle; /* what is noted is about a file that the recording carries */
 	struct debuginfod *servers; /* NULL: servers are not to be asked here */
 	/* For the listener: rank of the module among those to be fetched; bytes received, and how
 	 * long that took; the last line about servers. */
@@ -94,6 +96,8 @@ void finder_note(struct finder *f, const char *place, enum module_miss miss, con
 void finder_note_error(struct finder *f, const char *path, const struct err *err);
 /* Like finder_note(), for a file that servers were asked for. */
 void finder_note_fetch(struct finder *f, const char *file, enum fetch_result r, const char *detail);
+/* Is an image for the processor of the recording, or one of its kind? */
+bool finder_fits_machine(const struct finder *f, const struct elf_image *img);
 /* Passes an image that was made in memory to the cache, under its own path. When out of memory,
  * closes it and returns false. */
 bool image_cache_add(struct image_cache *c, struct elf_image *img);

@@ -6,24 +6,32 @@
 #include "modules/find.h"
 #include "modules/image.h"
 
-/* Opens an entry, once. The entry's build id stands for a file whose notes tell none. */
-static struct elf_image *open_entry(struct finder *f, const struct bundle_entry *e)
+/* What lacks a part is used all the same: the rest is right. */
+static void note_image(struct finder *f, const struct elf_image *img)
+{
+	const bool is_whole = !img->ehdr.e_shoff || image_is_whole(img);
+
+	finder_note(f, elf_image_path(img), is_whole ? MODULE_MISS_NONE : MODULE_MISS_DAMAGED,
+		    is_whole ? NULL : "sections that its header tells of are not in it");
+}
+
+static struct elf_image *open_image(struct finder *f, const struct bundle_entry *e,
+				    const char *name)
 {
 	struct bundle_bytes bytes;
 	struct elf_image *img = NULL;
-	char name[PATH_MAX];
 	struct err err = {0};
-	int rc;
+	int rc = bundle_contents(e, &bytes, &err);
 
-	if (!e)
-		return NULL;
-	snprintf(name, sizeof name, "%s (%sfrom the recording)", e->path,
-		 e->kind == BUNDLE_DEBUG ? "debug file, " : "");
-	rc = bundle_contents(e, &bytes, &err);
 	if (!rc)
 		rc = image_open_mapped(&img, &bytes, name, &err);
 	if (rc) {
 		finder_note_error(f, name, &err);
+		return NULL;
+	}
+	if (!finder_fits_machine(f, img)) {
+		finder_note(f, name, MODULE_MISS_OTHER_MACHINE, NULL);
+		elf_image_close(img);
 		return NULL;
 	}
 	if (e->id.size)
@@ -32,7 +40,23 @@ static struct elf_image *open_entry(struct finder *f, const struct bundle_entry 
 		f->nomem = true;
 		return NULL;
 	}
-	finder_note(f, name, MODULE_MISS_NONE, NULL);
+	note_image(f, img);
+	return img;
+}
+
+/* Opens an entry, once. The entry's build id stands for a file whose notes tell none. */
+static struct elf_image *open_entry(struct finder *f, const struct bundle_entry *e)
+{
+	char name[PATH_MAX];
+	struct elf_image *img;
+
+	if (!e)
+		return NULL;
+	snprintf(name, sizeof name, "%s (%sfrom the recording)", e->path,
+		 e->kind == BUNDLE_DEBUG ? "debug file, " : "");
+	f->in_bundle = true;
+	img = open_image(f, e, name);
+	f->in_bundle = false;
 	return img;
 }
 

@@ -348,6 +348,20 @@ int modules_fetch(struct modules *m, const struct fetch_want *wants, size_t n, s
 	return run.nomem ? err_nomem(err) : 0;
 }
 
+void modules_each_damaged(const struct modules *m, void (*say)(void *arg, const char *line),
+			  void *arg)
+{
+	size_t i, k;
+
+	for (i = 0; i < m->entries.n; i++) {
+		const struct module_entry *e = m->entries.v[i];
+
+		for (k = 0; k < e->tried.n; k++)
+			if (e->tried.v[k].is_recorded && e->tried.v[k].why != MODULE_MISS_NONE)
+				say(arg, e->tried.v[k].text);
+	}
+}
+
 /* ---- what was tried ---------------------------------------------------------------------- */
 
 /* Callers have a const view; the lock inside is not part of it. */

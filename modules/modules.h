@@ -149,6 +149,7 @@ bool elf_image_vaddr_to_off(const struct elf_image *img, uint64_t vaddr, uint64_
 	X(STRIPPED, "stripped, and no separate debug file found") \
 	X(CRC_DIFFERS, "debuglink checksum differs")              \
 	X(NO_CODE, "a debug file, without code")                  \
+	X(OTHER_MACHINE, "it is for another processor")           \
 	X(NOT_TRUSTED, "belongs to another user")                 \
 	X(DAMAGED, "damaged ELF file")
 
@@ -247,6 +248,8 @@ struct modules_options {
 	/* Of the recording; NULL: unknown. Without a recorded build id the vDSO is that of
 	 * /lib/modules/os_release/vdso, or this process's if that release runs here. */
 	const char *os_release;
+	/* Its machine, as uname(2) spells it; NULL: unknown. Files for others are not used. */
+	const char *arch;
 	const struct fetch_options *fetch; /* NULL: the network is not used */
 	/* What the recording carries, which must outlive the modules; NULL: nothing. Files here
 	 * that have the recorded build id come before it; of files without build id only the one
@@ -325,11 +328,16 @@ bool module_wants_fetch(const struct module *mod);
 struct module_tried {
 	const char *text;	 /* lives as long as the module */
 	bool by_servers;	 /* a server was asked; else it is a file */
+	bool is_recorded;	 /* it is in the bundle of the recording */
 	enum module_miss why;	 /* of a file: why it was not used; NONE: it was used */
 	enum fetch_result fetch; /* of a server: the result */
 };
 size_t module_tried_count(const struct module *mod);
 struct module_tried module_tried(const struct module *mod, size_t i);
+/* Hands out the lines about files in the bundle that cannot be used, or not all of it. Nothing else
+ * may use the modules meanwhile. */
+void modules_each_damaged(const struct modules *m, void (*say)(void *arg, const char *line),
+			  void *arg);
 
 /* The ELF address of a file offset, or of a runtime address in a map; by segment, so also right for
  * files whose text segment is not congruent to its offset. If there is only the debug file (found

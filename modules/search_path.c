@@ -71,7 +71,8 @@ int search_path_init(struct search_path *p, const struct modules_options *opt)
 	p->pinned = opt->pinned;
 	p->pinned_arg = opt->pinned_arg;
 	p->os_release = strdup(opt->os_release ? opt->os_release : "");
-	ok = p->symfs && p->buildid_dir && p->debuginfod_dir && p->os_release;
+	p->arch = strdup(opt->arch ? opt->arch : "");
+	ok = p->symfs && p->buildid_dir && p->debuginfod_dir && p->os_release && p->arch;
 	for (i = 0; ok && opt->debug_dirs && opt->debug_dirs[i] && n < PLACES_DIRS_MAX; i++)
 		ok = (p->debug_dirs[n++] = strdup(opt->debug_dirs[i])) != NULL;
 	if (ok)
@@ -92,5 +93,6 @@ void search_path_done(struct search_path *p)
 	free(p->buildid_dir);
 	free(p->debuginfod_dir);
 	free(p->os_release);
+	free(p->arch);
 	*p = (struct search_path){0};
 }

@@ -64,6 +64,9 @@ static const char *const miss_help[SYM_MISS_N] = {
 	[SYM_MISS_OTHER_CODE] = "it was built again after the recording: give the one that ran by "
 				"--symfs DIR; with a build id (-Wl,--build-id) a rebuilt file is "
 				"recognized at once",
+	[SYM_MISS_OTHER_MACHINE] =
+		"it was recorded on a machine of another kind: give the files of that machine by "
+		"--symfs DIR",
 	[SYM_MISS_NO_KALLSYMS] = "give --kallsyms FILE or --vmlinux FILE of the recorded kernel",
 	[SYM_MISS_OTHER_KERNEL] = "give --kallsyms FILE or --vmlinux FILE of the recorded kernel",
 	[SYM_MISS_KPTR_RESTRICT] =
@@ -134,6 +137,8 @@ static const char *no_debug_help(const struct module *m)
 			"give the file by --debug-dir DIR if you trust it, or remove it",
 	};
 
+	if (m->debug_miss == MODULE_MISS_DAMAGED && m->image && !elf_image_mtime_ns(m->image))
+		return "what the recording carries of it is damaged: give the file by --symfs DIR";
 	if (by_miss[m->debug_miss])
 		return by_miss[m->debug_miss];
 	if (is_packaged(m->dso->path))

@@ -28,6 +28,8 @@ static enum sym_miss miss_of(enum module_miss m)
 		return SYM_MISS_NO_BUILD_ID;
 	case MODULE_MISS_OTHER_CODE:
 		return SYM_MISS_OTHER_CODE;
+	case MODULE_MISS_OTHER_MACHINE:
+		return SYM_MISS_OTHER_MACHINE;
 	case MODULE_MISS_NOT_A_FILE:
 		return SYM_MISS_NOT_A_FILE;
 	case MODULE_MISS_PERMISSION:

@@ -27,6 +27,7 @@
 	X(NO_BUILD_ID, "no build id was recorded, so no file is known to be it")        \
 	X(OTHER_CODE, "its code is not what was recorded")                              \
 	X(UNREADABLE, "file cannot be read")                                            \
+	X(OTHER_MACHINE, "file is for another processor")                               \
 	X(NO_SYMBOLS, "file has no symbols")                                            \
 	X(NO_SYMBOL_HERE, "no symbol covers the address")                               \
 	X(NO_KALLSYMS, "kernel symbols not available")                                  \

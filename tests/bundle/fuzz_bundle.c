@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				bundle_bytes_done(&bytes);
 			}
 		}
-		FUZZ_CHECK(bundle_lost_bytes(b) <= size);
+		FUZZ_CHECK(bundle_lost_bytes(b) + bundle_refused_bytes(b) <= size);
 		bundle_free(b);
 	}
 	free(v);
