@@ -11,7 +11,7 @@ shift
 out=$top/build/fuzz/$stage-$name
 mkdir -p "$out/corpus"
 sources=
-for s in base reader bundle modules functions dwarf cut demangle symbolize unwind stitch profile input output load report regress browse probe; do
+for s in base reader bundle modules functions runtimes dwarf cut demangle symbolize unwind values stitch profile input output load report regress browse probe; do
 	sources="$sources $top/$s/*.c"
 	[ $s = "$stage" ] && break
 done
