@@ -8,6 +8,7 @@ import shutil
 import subprocess
 
 from common import CAPTURE, RESOLVE, Tap, have, resolve, run
+from perfsynth import Recording
 
 tap = Tap()
 os.environ["HOME"] = os.environ["XDG_CACHE_HOME"] = os.getcwd()
@@ -292,4 +293,12 @@ run(["gcc", "-O1", "-o", "two", "two.c"])
 record("two")
 out = explain("two")
 tap.check({"work, local", "twin, weak"} <= set(re.findall(r"0x[0-9a-f]+-0x[0-9a-f]+ (\w+, \w+)", out)), "--explain: every name of the same bytes", out)
+# Of another machine, without build ids: what is at that path here is for this one.
+machine = "aarch64" if os.uname().machine == "x86_64" else "x86_64"
+r = Recording(arch=machine)
+r.comm(100, "full", 1, exec=True)
+r.mmap2(100, 0x400000, 0x100000, 0, os.path.abspath("full"), 2)
+r.sample(100, 0x401100, 3)
+m, said = module("full", data=r.write("other.data"))
+tap.check("another processor" in m["missing_reason"] and "machine of another kind" in m["help"] and "it is for another processor" in said, "a file for another processor", m, said)
 tap.end()
