@@ -673,6 +673,7 @@ static void release(struct recording *r)
 	file_ids_done(&r->drain.file_ids);
 	pins_done(&r->drain.pins);
 	processes_done(&r->drain.processes);
+	environs_done(&r->drain.environs);
 	bytes_done(&r->tracing);
 	hash_done(&r->switched);
 	flight_done(&r->flight);
@@ -771,6 +772,8 @@ int capture_run(const struct capture_options *opt, volatile int *stop, struct ca
 		r->drain.processes.on = true;
 		r->drain.processes.with_arguments = opt->keep_env;
 	}
+	if (!opt->keep_env && opt->call_graph == CALL_GRAPH_DWARF)
+		environs_begin(&r->drain.environs);
 	if (opt->off_cpu || opt->wall)
 		r->drain.switched = &r->switched;
 	rc = start(r, err);

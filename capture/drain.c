@@ -59,6 +59,18 @@ static uint32_t event_of_foreign(const struct session *s)
 	return found;
 }
 
+/* In the copies of registers and stack, which stand behind each other. */
+static void hide_environment(struct drain *d, const struct sample_fields *l, const uint8_t *rec,
+			     uint8_t *to, const struct sample_facts *f)
+{
+	const size_t regs = f->abi ? 8 * (size_t)__builtin_popcountll(l->user_regs) : 0;
+	const size_t before = regs + 8; /* and the size of the stack */
+
+	if (d->environs.on && f->stack)
+		environs_hide(&d->environs, f->pid, to + (f->stack - rec) - before,
+			      before + f->stack_bytes);
+}
+
 static int take_sample(struct drain *d, const uint8_t *rec, size_t n)
 {
 	uint32_t event = hash_get(&d->session->by_id, sample_id(rec, n));
@@ -84,6 +96,7 @@ static int take_sample(struct drain *d, const uint8_t *rec, size_t n)
 	if (!to)
 		return -1;
 	n = sample_pack(&d->session->layouts[event], rec, n, to, &facts);
+	hide_environment(d, &d->session->layouts[event], rec, to, &facts);
 	if (reads)
 		n = syscall_text_add(d->session->texts, &d->session->layouts[event], to, n);
 	if (is_foreign)
@@ -126,6 +139,7 @@ static int take_other(struct drain *d, enum ring_kind kind, const uint8_t *rec, 
 	if (d->session->command_pid)
 		alive_note_record(&d->alive, rec, n);
 	runtime_watch_record(d->runtimes, rec, n);
+	environs_note(&d->environs, rec, n);
 	if (is_useless_map(rec, n))
 		return 0;
 	if (h.type == PERF_RECORD_LOST && kind == RING_SAMPLES)

@@ -11,6 +11,7 @@
 #include "capture/bundle_processes.h"
 #include "capture/bytes.h"
 #include "capture/capture.h"
+#include "capture/environs.h"
 #include "capture/file_ids.h"
 #include "capture/session.h"
 #include "capture/record_writer.h"
@@ -38,6 +39,7 @@ struct drain {
 	struct file_ids file_ids;
 	struct pins pins;	     /* of files that the bundle needs */
 	struct processes processes;  /* that were sampled, for the bundle */
+	struct environs environs;    /* what is hidden of them */
 	struct hash_table *switched; /* thread -> when it switched last (switch_event.h); NULL */
 	bool holding; /* sideband records wait in `held` until the synthesized ones are written */
 	struct bytes held;

@@ -16,6 +16,7 @@
 
 #include "capture/attr.h"
 #include "capture/capture.h"
+#include "capture/environs.h"
 #include "capture/perfdata.h"
 #include "capture/priority.h"
 #include "capture/record_writer.h"
@@ -44,6 +45,7 @@ struct stacks {
 	struct record_writer *writer;
 	struct thread_state thread;
 	struct stack_batch batch; /* records of a round */
+	struct environs environs;
 	struct tid_list processes;
 	uint64_t longest_halt_ns, ids[1];
 	size_t n_refused;
@@ -103,6 +105,7 @@ static int take_thread(struct stacks *s, pid_t pid, pid_t tid, struct err *err)
 	if (!s->opt->keep_env && pid == tid && s->thread.n_stack)
 		secrets_clear(s->thread.stack, s->thread.n_stack, s->thread.sp,
 			      s->thread.abi == PERF_SAMPLE_REGS_ABI_32 ? 4 : 8);
+	environs_hide(&s->environs, (uint32_t)pid, s->thread.stack, s->thread.n_stack);
 	stack_batch_add(&s->batch, &s->thread, &sample);
 	count(s);
 	return s->batch.bytes.vec.n < BATCH_BYTES && !s->batch.bytes.failed ? 0 : flush(s, err);
@@ -350,6 +353,7 @@ static void release(struct stacks *s)
 {
 	free(s->thread.stack);
 	stack_batch_done(&s->batch);
+	environs_done(&s->environs);
 	tid_list_done(&s->processes);
 	free(s);
 }
@@ -370,6 +374,8 @@ int capture_stacks(const struct capture_options *opt, volatile int *stop,
 	if (s->thread.room > STACK_ROOM_MAX) /* a record has 16 bits for its size */
 		s->thread.room = STACK_ROOM_MAX;
 	s->thread.stack = malloc(s->thread.room);
+	if (!opt->keep_env)
+		environs_begin(&s->environs);
 	fill_attr(s);
 	rc = !s->thread.stack ? err_nomem(err) : choose(s, err);
 	if (!rc && !attr_user_regs())

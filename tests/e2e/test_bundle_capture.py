@@ -178,6 +178,40 @@ def secrets():
     run([CAPTURE, *SAMPLE, "--no-compress", "--keep-env", "-o", "x.data", "--", THREADS, "1", "800"], env=env)
     with open("x.data", "rb") as f:
         tap.check(token.encode() in f.read(), "--keep-env keeps it")
+    copied(token, env)
+
+
+def copied(token, env):
+    """What the program, or the loader, has copied from there to elsewhere on its stack."""
+    with open("copies.c", "w") as f:
+        f.write("""#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+volatile long sink;
+__attribute__((noinline)) void spin(const char *copy) { for (int i = 0; i < 20000; i++) sink += copy[i & 15]; }
+int main(int argc, char **argv)
+{
+	char room[512];
+	const double seconds = atof(argv[1]);
+
+	memset(room, 1, sizeof room);
+	strcpy(room + 3, getenv("PLANTED"));
+	strcpy(room + 100, getenv("PLANTED") + 7);
+	while (clock() < seconds * CLOCKS_PER_SEC)
+		spin(room);
+	return 0;
+}
+""")
+    run(["gcc", "-O1", "copies.c", "-o", "copies"])
+    for options, want in ([], 0), (["--keep-env"], 1), (["--wall"], 0):
+        run([CAPTURE, *(SAMPLE if "--wall" not in options else []), "--no-compress", *options, "-o", "x.data", "--", os.path.abspath("copies"), "0.2"], env=env)
+        with open("x.data", "rb") as f:
+            data = f.read()
+        n = sum(token[i:i + 15].encode() in data for i in range(len(token) - 15))
+        tap.check(bool(n) == bool(want), f"copies of it on the stack {' '.join(options)}", n)
+        if not options:
+            named = run([RESOLVE, "-q", "x.data"]).stdout
+            tap.check("main;spin" in named and data.count(b"." * len(token)) > 10, "they are dots, and stacks are whole", named[:300])
 
 
 if not RESOLVE_NOWHERE:

@@ -1,0 +1,218 @@
+/* environs.c - a table of all 8 bytes of the environment's values. */
+#include "capture/environs.h"
+
+#include <inttypes.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "capture/sysfile.h"
+
+enum {
+	WORD = 8,
+	FILL = '.',
+	TEXT_MAX = 256 << 10,	    /* of one environment */
+	TEXTS_BYTES_MAX = 16 << 20, /* of all */
+	PROCESSES_MAX = 1 << 16,
+};
+
+/* ---- values -------------------------------------------------------------------------------- */
+
+/* Variables whose values are no secrets, by name or by the end of it. */
+static bool is_harmless(const char *name)
+{
+	static const char *const names[] = {"HOME",    "PWD",	 "OLDPWD", "SHELL",    "USER",
+					    "MAIL",    "TERM",	 "LANG",   "LOGNAME",  "_",
+					    "DISPLAY", "EDITOR", "PAGER",  "HOSTNAME", "LANGUAGE"};
+	static const char *const ends[] = {"PATH", "_DIR", "_DIRS", "_HOME", "TMPDIR"};
+	size_t i;
+
+	for (i = 0; i < sizeof names / sizeof *names; i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	for (i = 0; i < sizeof ends / sizeof *ends; i++)
+		if (str_ends_with(name, ends[i]))
+			return true;
+	return !strncmp(name, "LC_", 3);
+}
+
+/* Leaves of "NAME=VALUE" NUL .. the values, each behind a NUL. Returns the new length. */
+static size_t keep_values(char *v, size_t n)
+{
+	size_t at = 0, to = 0, size, skip;
+	char *is;
+
+	for (; at < n; at += size + 1) {
+		size = strnlen(v + at, n - at);
+		is = memchr(v + at, '=', size);
+		if (!is)
+			continue;
+		*is = 0;
+		skip = (size_t)(is - (v + at));
+		if (size - skip <= WORD || is_harmless(v + at))
+			continue;
+		memmove(v + to, is, size - skip);
+		to += size - skip;
+	}
+	return to;
+}
+
+static uint64_t word_at(const void *p)
+{
+	uint64_t w;
+
+	memcpy(&w, p, sizeof w);
+	return w;
+}
+
+static size_t place_of(const struct environ_text *t, uint64_t w, uint64_t seed)
+{
+	return hash_mix(seed, w) & t->mask;
+}
+
+/* Where 8 bytes are among the values; n: nowhere. */
+static size_t find(const struct environ_text *t, uint64_t w, uint64_t seed)
+{
+	size_t i = place_of(t, w, seed);
+
+	for (; t->slots[i]; i = (i + 1) & t->mask)
+		if (word_at(t->v + t->slots[i] - 1) == w)
+			return t->slots[i] - 1;
+	return t->n;
+}
+
+static int index_values(struct environ_text *t, uint64_t seed)
+{
+	size_t i, at, size = 64, since = 0;
+
+	while (size < 2 * t->n)
+		size *= 2;
+	t->mask = size - 1;
+	t->slots = calloc(size, sizeof *t->slots);
+	if (!t->slots)
+		return -1;
+	for (i = 0; i < t->n; i++) {
+		since = t->v[i] ? since + 1 : 0;
+		if (since < WORD || find(t, word_at(t->v + i + 1 - WORD), seed) != t->n)
+			continue;
+		at = place_of(t, word_at(t->v + i + 1 - WORD), seed);
+		while (t->slots[at])
+			at = (at + 1) & t->mask;
+		t->slots[at] = (uint32_t)(i + 1 - WORD) + 1;
+	}
+	return 0;
+}
+
+/* ---- processes ----------------------------------------------------------------------------- */
+
+/* Index of the text of a file; HASH_NONE: it cannot be read, or there is no room. */
+static uint32_t add_text(struct environs *e, const char *file)
+{
+	struct environ_text t = {0};
+	uint32_t i;
+
+	t.v = sysfile_read_all(file, TEXT_MAX, &t.n);
+	if (!t.v || !t.n) /* of a process that ends it is empty */
+		goto none;
+	t.n = keep_values(t.v, t.n);
+	t.key = hash_bytes(t.v, t.n);
+	for (i = 0; i < e->texts.n; i++)
+		if (e->texts.v[i].key == t.key && e->texts.v[i].n == t.n &&
+		    !memcmp(e->texts.v[i].v, t.v, t.n)) {
+			free(t.v);
+			return i;
+		}
+	if (e->bytes + t.n > TEXTS_BYTES_MAX || index_values(&t, hash_secret()) ||
+	    vec_push(&e->texts, t))
+		goto none;
+	e->bytes += t.n;
+	return i;
+none:
+	free(t.v);
+	free(t.slots);
+	return HASH_NONE;
+}
+
+void environs_begin(struct environs *e)
+{
+	e->on = true;
+	add_text(e, "/proc/self/environ");
+}
+
+void environs_note(struct environs *e, const uint8_t *rec, size_t n)
+{
+	struct perf_event_header h;
+	uint32_t pid;
+
+	if (!e->on || n < sizeof h + sizeof pid)
+		return;
+	memcpy(&h, rec, sizeof h);
+	memcpy(&pid, rec + sizeof h, sizeof pid);
+	if (h.type == PERF_RECORD_COMM && h.misc & PERF_RECORD_MISC_COMM_EXEC)
+		hash_remove(&e->by_pid, pid);
+}
+
+static const struct environ_text *text_of(struct environs *e, uint32_t pid)
+{
+	uint32_t i = hash_get(&e->by_pid, pid);
+	char file[64];
+
+	if (i == HASH_NONE) {
+		snprintf(file, sizeof file, "/proc/%" PRIu32 "/environ", pid);
+		i = add_text(e, file);
+		i = i == HASH_NONE ? 0 : i;
+		if (e->by_pid.n < PROCESSES_MAX)
+			hash_put(&e->by_pid, pid, i);
+	}
+	return i < e->texts.n ? &e->texts.v[i] : NULL;
+}
+
+/* Replaces the value at `pos` as far as the bytes around `at`, which are 8 of it, are the same.
+ * Returns where that ends. */
+static size_t hide_around(const struct environ_text *t, size_t pos, uint8_t *bytes, size_t n,
+			  size_t at, size_t *hidden)
+{
+	size_t start = at, end = at + WORD;
+
+	while (start && pos && t->v[pos - 1] && bytes[start - 1] == (uint8_t)t->v[pos - 1])
+		start--, pos--;
+	pos += end - start;
+	while (end < n && pos < t->n && t->v[pos] && bytes[end] == (uint8_t)t->v[pos])
+		end++, pos++;
+	memset(bytes + start, FILL, end - start);
+	*hidden += end - start;
+	return end;
+}
+
+size_t environs_hide(struct environs *e, uint32_t pid, uint8_t *bytes, size_t n)
+{
+	const struct environ_text *t = e->on ? text_of(e, pid) : NULL;
+	const uint64_t seed = hash_secret();
+	size_t at = 0, pos, hidden = 0, end;
+	uint64_t w;
+
+	if (!t || !t->n)
+		return 0;
+	while (at + WORD <= n) {
+		w = word_at(bytes + at);
+		pos = w >> 56 ? find(t, w, seed) : t->n; /* 0: an address, or a small number */
+		end = pos < t->n ? hide_around(t, pos, bytes, n, at, &hidden) : at + WORD;
+		at = (end + WORD - 1) / WORD * WORD;
+	}
+	return hidden;
+}
+
+void environs_done(struct environs *e)
+{
+	size_t i;
+
+	for (i = 0; i < e->texts.n; i++) {
+		free(e->texts.v[i].v);
+		free(e->texts.v[i].slots);
+	}
+	vec_done(&e->texts);
+	hash_done(&e->by_pid);
+	*e = (struct environs){0};
+}
