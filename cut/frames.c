@@ -20,6 +20,8 @@ enum {
 	/* The most that a table of landing pads is taken to have. */
 	PADS_BYTES = 64 << 10,
 	ROW_BYTES = 8,
+	/* Entries that begin at one place: more are nobody's. */
+	SAME_MAX = 64,
 	HDR_BYTES = 12, /* version, three encodings, two pointers of four bytes */
 	FILLER_BYTES = 16,
 };
@@ -35,6 +37,7 @@ struct frames {
 	struct cfi_section sec;
 	VEC(struct entry) entries; /* in file order */
 	VEC(struct entry *) by_start;
+	struct cut_addrs pads; /* tables of landing pads */
 };
 
 static int by_start(const void *a, const void *b)
@@ -62,9 +65,10 @@ static int read_all(struct frames *f)
 			e.lsda = fde.lsda;
 		}
 		e.keep = e.is_cie;
-		if (vec_push(&f->entries, e))
+		if (vec_push(&f->entries, e) || (e.lsda && vec_push(&f->pads, e.lsda)))
 			return -1;
 	}
+	cut_addrs_sort(&f->pads);
 	if (vec_reserve(&f->by_start, f->entries.n + 1))
 		return -1;
 	for (i = 0; i < f->entries.n; i++)
@@ -79,6 +83,7 @@ static void frames_done(struct frames *f)
 {
 	vec_done(&f->entries);
 	vec_done(&f->by_start);
+	vec_done(&f->pads);
 }
 
 /* How many begin at vaddr or before it. */
@@ -101,11 +106,11 @@ static size_t begun(const struct frames *f, uint64_t vaddr)
  * one that covers vaddr; NULL: none does. */
 static struct entry *keep_at(const struct frames *f, uint64_t vaddr)
 {
-	size_t n = begun(f, vaddr);
+	size_t n = begun(f, vaddr), max = SAME_MAX;
 	struct entry *found = NULL;
 	uint64_t start = n ? f->by_start.v[n - 1]->start : 0;
 
-	for (; n && f->by_start.v[n - 1]->start == start; n--) {
+	for (; n && f->by_start.v[n - 1]->start == start && max--; n--) {
 		struct entry *e = f->by_start.v[n - 1];
 
 		e->keep = true;
@@ -128,12 +133,11 @@ static void keep_code(struct pieces *p, const struct entry *e, uint64_t vaddr)
 
 static void keep_pads(struct pieces *p, const struct frames *f, const struct entry *e)
 {
+	const size_t next = cut_addrs_below(&f->pads, e->lsda + 1);
 	uint64_t end = e->lsda + PADS_BYTES;
-	size_t i;
 
-	for (i = 0; i < f->entries.n; i++)
-		if (f->entries.v[i].lsda > e->lsda && f->entries.v[i].lsda < end)
-			end = f->entries.v[i].lsda;
+	if (next < f->pads.n && f->pads.v[next] < end)
+		end = f->pads.v[next];
 	pieces_keep_vaddr(p, e->lsda, end);
 }
 
@@ -179,11 +183,11 @@ static void mark(struct pieces *p, struct frames *f, const struct cut_addrs *cod
 /* The fillers and what is kept, in a copy of the section at file offset `off`. */
 static void put_section(struct pieces *p, const struct frames *f, uint64_t off)
 {
-	uint8_t *copy = f->sec.size ? arena_alloc(&p->owned, (size_t)f->sec.size) : NULL;
+	uint8_t *copy = f->sec.size ? pieces_zeros(p, f->sec.size) : NULL;
 	size_t i, k;
 
 	if (!copy) {
-		p->nomem |= f->sec.size != 0;
+		pieces_keep(p, off, f->sec.size);
 		return;
 	}
 	for (i = 0; i < f->entries.n; i = k) {
@@ -224,9 +228,9 @@ static bool row_is_kept(const struct frames *f, const struct cfi_index *ix, cons
 	uint64_t start = ix->hdr_vaddr + (uint64_t)(int64_t)(int32_t)number(ix, row);
 	uint64_t off =
 		ix->hdr_vaddr + (uint64_t)(int64_t)(int32_t)number(ix, row + 4) - f->sec.vaddr;
-	size_t n = begun(f, start);
+	size_t n = begun(f, start), max = SAME_MAX;
 
-	for (; n && f->by_start.v[n - 1]->start == start; n--)
+	for (; n && f->by_start.v[n - 1]->start == start && max--; n--)
 		if (f->by_start.v[n - 1]->off == off)
 			return f->by_start.v[n - 1]->keep;
 	/* An entry without code, which lld lists: it stands before the one that is wanted. */
@@ -237,11 +241,11 @@ static void put_hdr(struct pieces *p, const struct frames *f, const struct cfi_i
 		    const Elf64_Phdr *ph)
 {
 	size_t head = (size_t)(ix->hdr_rows - (p->bytes + ph->p_offset)), i, n = 0;
-	uint8_t *copy = arena_alloc(&p->owned, head + ix->n_hdr_rows * ROW_BYTES);
+	uint8_t *copy = pieces_zeros(p, head + ix->n_hdr_rows * ROW_BYTES);
 	uint32_t count;
 
 	if (!copy) {
-		p->nomem = true;
+		pieces_keep(p, ph->p_offset, ph->p_filesz);
 		return;
 	}
 	memcpy(copy, p->bytes + ph->p_offset, head);

@@ -6,7 +6,11 @@
 
 #include "cut/pieces.h"
 
-enum { ALIGN = 8 };
+enum {
+	ALIGN = 8,
+	/* Of all names of sections; they may be the same bytes again and again. */
+	NAMES_MAX = 16 << 20,
+};
 
 static const char *const part_names[CUT_PARTS] = {
 	[CUT_INFO] = ".debug_info",	  [CUT_ABBREV] = ".debug_abbrev",
@@ -111,21 +115,6 @@ static void copy_rows(struct table *t)
 	}
 }
 
-static uint64_t room_for_names(const struct pieces *p)
-{
-	uint64_t n = 1 + sizeof ".shstrtab" + sizeof MODULE_PART_SECTION;
-	struct elf_section s;
-	const char *name;
-	size_t i;
-
-	for (i = 0; i < elf_image_section_count(p->img); i++)
-		if (elf_image_section_at(p->img, i, &name, &s))
-			n += strlen(name) + 1;
-	for (i = 0; i < CUT_PARTS; i++)
-		n += strlen(part_names[i]) + 1;
-	return n;
-}
-
 static void put_ehdr(struct table *t, uint64_t off, uint64_t n)
 {
 	const size_t w = t->is_64 ? 8 : 4,
@@ -138,6 +127,21 @@ static void put_ehdr(struct table *t, uint64_t off, uint64_t n)
 	set(t, h + 24 + 3 * w + 12, n, 2);     /* e_shnum */
 	set(t, h + 24 + 3 * w + 14, n - 1, 2); /* e_shstrndx */
 	pieces_put(t->p, 0, size, h);
+}
+
+static uint64_t room_for_names(const struct pieces *p)
+{
+	uint64_t n = 1 + sizeof ".shstrtab" + sizeof MODULE_PART_SECTION;
+	struct elf_section s;
+	const char *name;
+	size_t i;
+
+	for (i = 0; i < elf_image_section_count(p->img) && n <= NAMES_MAX; i++)
+		if (elf_image_section_at(p->img, i, &name, &s))
+			n += strlen(name) + 1;
+	for (i = 0; i < CUT_PARTS; i++)
+		n += strlen(part_names[i]) + 1;
+	return n;
 }
 
 /* A file without section headers, or with more than have a plain form, keeps what it has. */
@@ -155,7 +159,7 @@ static bool open_table(struct table *t, struct pieces *p)
 	if (!t->swap && p->size > sizeof(Elf64_Ehdr)) {
 		memcpy(&t->first, p->bytes + 24 + 2 * w, w);
 		return t->first && t->first < p->size && t->n &&
-		       t->n < SHN_LORESERVE - CUT_PARTS - 3 &&
+		       t->n < SHN_LORESERVE - CUT_PARTS - 3 && room_for_names(p) <= NAMES_MAX &&
 		       p->size - t->first >= t->n * t->entry_bytes;
 	}
 	return false;

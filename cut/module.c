@@ -98,7 +98,7 @@ static void keep_go_module(struct pieces *p)
 	struct go_table go;
 	struct elf_section s;
 	const char *name;
-	size_t i, left;
+	size_t i, left, seen = 0;
 	uint64_t table, at;
 
 	if (!go_table_open(&go, p->img) || !elf_image_is_64(p->img))
@@ -112,6 +112,9 @@ static void keep_go_module(struct pieces *p)
 		if (!elf_image_section_at(p->img, i, &name, &s) || !s.data ||
 		    !(s.flags & SHF_ALLOC) || !(s.flags & SHF_WRITE))
 			continue;
+		seen += s.size; /* sections that overlap are nobody's */
+		if (seen > p->size)
+			break;
 		for (left = 0; left + 8 <= s.size; left += 8) {
 			memcpy(&at, s.data + left, 8);
 			if (at == table)
@@ -197,24 +200,54 @@ static bool is_exec(const struct elf_image *img, uint64_t vaddr)
 	return false;
 }
 
+struct code_sections {
+	VEC(struct elf_range) v; /* of vaddrs, rising */
+};
+
+static int by_range(const void *a, const void *b)
+{
+	const struct elf_range *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static int code_sections_open(struct code_sections *c, struct elf_image *img)
+{
+	struct elf_section s;
+	const char *name;
+	size_t i, n = 0;
+
+	for (i = 0; i < elf_image_section_count(img); i++)
+		if (elf_image_section_at(img, i, &name, &s) && s.flags & SHF_EXECINSTR &&
+		    vec_push(&c->v, ((struct elf_range){s.vaddr, s.vaddr + s.size})))
+			return -1;
+	if (c->v.n)
+		qsort(c->v.v, c->v.n, sizeof *c->v.v, by_range);
+	for (i = 0; i < c->v.n; i++) /* joins those that overlap */
+		if (!n || c->v.v[i].start > c->v.v[n - 1].end)
+			c->v.v[n++] = c->v.v[i];
+		else if (c->v.v[i].end > c->v.v[n - 1].end)
+			c->v.v[n - 1].end = c->v.v[i].end;
+	c->v.n = n;
+	return 0;
+}
+
 /* Old linkers put symbols, relocations and constants into the segment of the code. A word of a
  * stack that happens to point there is no frame. Files without section headers: the segments
  * decide. */
-static bool is_in_code_section(struct elf_image *img, uint64_t vaddr)
+static bool is_in_code_section(const struct code_sections *c, uint64_t vaddr)
 {
-	struct elf_section s;
-	bool has_code = false;
-	const char *name;
-	size_t i;
+	size_t low = 0, high = c->v.n;
 
-	for (i = 0; i < elf_image_section_count(img); i++) {
-		if (!elf_image_section_at(img, i, &name, &s) || !(s.flags & SHF_EXECINSTR))
-			continue;
-		if (vaddr - s.vaddr < s.size)
-			return true;
-		has_code = true;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (c->v.v[mid].start <= vaddr)
+			low = mid + 1;
+		else
+			high = mid;
 	}
-	return !has_code;
+	return !c->v.n || (low && vaddr < c->v.v[low - 1].end);
 }
 
 /* The symbol that covers vaddr, or the last before it: *start, and *end (0: unknown). */
@@ -250,6 +283,7 @@ static void keep_bare_code(struct pieces *p, struct module *m, const struct hit_
 {
 	struct func_cursor cursor = {0};
 	struct functab tab = {0};
+	struct code_sections sections = {0};
 	struct go_table go;
 	bool has_go = go_table_open(&go, m->image), scans = false;
 	const struct elf_segment *segs;
@@ -257,7 +291,7 @@ static void keep_bare_code(struct pieces *p, struct module *m, const struct hit_
 	uint64_t start, end;
 	size_t i, n;
 
-	if (bare->n && read_symbols(&tab, m))
+	if (bare->n && (read_symbols(&tab, m) || code_sections_open(&sections, m->image)))
 		p->nomem = true;
 	for (i = 0; i < bare->n; i++) {
 		const uint64_t a = bare->v[i];
@@ -276,13 +310,14 @@ static void keep_bare_code(struct pieces *p, struct module *m, const struct hit_
 					  end + AROUND_BYTES);
 		} else {
 			scans |= cut_addrs_has(&hit->lost, a) && cut_addrs_has(frames, a) &&
-				 (!hit->guessed || is_in_code_section(m->image, a));
+				 (!hit->guessed || is_in_code_section(&sections, a));
 		}
 	}
 	n = elf_image_segments(m->image, &segs);
 	for (i = 0; scans && i < n; i++)
 		if (segs[i].flags & PF_X)
 			pieces_keep(p, segs[i].off, segs[i].filesz);
+	vec_done(&sections.v);
 	functab_done(&tab);
 }
 

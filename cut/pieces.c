@@ -43,6 +43,18 @@ uint8_t *pieces_copy(struct pieces *p, const uint8_t *bytes, uint64_t size)
 	return copy;
 }
 
+uint8_t *pieces_zeros(struct pieces *p, uint64_t size)
+{
+	uint8_t *room;
+
+	if (size > 2 * p->size - p->copied) /* tables may share their names */
+		return NULL;
+	p->copied += size;
+	room = arena_alloc(&p->owned, (size_t)size);
+	p->nomem |= !room;
+	return room;
+}
+
 void pieces_done(struct pieces *p)
 {
 	vec_done(&p->v);
@@ -137,8 +149,17 @@ static int yield_to_copies(struct pieces *p)
 	size_t i, k, n, first = 0; /* n: copies */
 	int rc = 0;
 
-	for (i = 0; i < p->v.n && !rc; i++)
-		rc = is_own(p, &p->v.v[i]) ? vec_push(&own, p->v.v[i]) : vec_push(&all, p->v.v[i]);
+	for (i = 0; i < p->v.n && !rc; i++) {
+		const struct bundle_range *r = &p->v.v[i];
+		struct bundle_range *last = own.n ? &own.v[own.n - 1] : NULL;
+
+		if (!is_own(p, r))
+			rc = vec_push(&all, *r);
+		else if (!last || r->off > end_of(last))
+			rc = vec_push(&own, *r);
+		else if (end_of(r) > end_of(last))
+			last->size = end_of(r) - last->off;
+	}
 	n = all.n;
 	for (i = 0; i < own.n && !rc; i++) {
 		struct bundle_range r = own.v[i];

@@ -14,6 +14,7 @@ struct pieces {
 	VEC(struct bundle_range) v;
 	struct cut_addrs stubs; /* symbols (numbers in .dynsym) that the PLT names */
 	struct arena owned;	/* changed copies */
+	uint64_t copied;	/* bytes of these that are tables of the file */
 	bool nomem;
 };
 
@@ -22,6 +23,9 @@ void pieces_keep(struct pieces *p, uint64_t off, uint64_t size);
 void pieces_keep_vaddr(struct pieces *p, uint64_t start, uint64_t end);
 /* Keeps other bytes in their place, which live as long as the pieces. */
 void pieces_put(struct pieces *p, uint64_t off, uint64_t size, const uint8_t *bytes);
+/* Zeros, to become a changed copy of a table of the file. NULL: no memory (nomem), or it would be
+ * more than the file has, as in one whose sections overlap: the table is then kept as it is. */
+uint8_t *pieces_zeros(struct pieces *p, uint64_t size);
 /* A copy to be changed; NULL: no memory, or no bytes. */
 uint8_t *pieces_copy(struct pieces *p, const uint8_t *bytes, uint64_t size);
 /* Sorts, joins and cuts them so that they rise and do not overlap. */
@@ -43,7 +47,9 @@ struct hit_functions {
 void cut_frames(struct pieces *p, struct module *m, const struct cut_addrs *code,
 		struct hit_functions *hit);
 void cut_debug_frame(struct pieces *p, const struct cut_addrs *code);
-bool cut_addrs_has(const struct cut_addrs *a, uint64_t v); /* a is sorted */
+/* a is sorted: has it v; how many are less than v. */
+bool cut_addrs_has(const struct cut_addrs *a, uint64_t v);
+size_t cut_addrs_below(const struct cut_addrs *a, uint64_t v);
 /* symbols.c: keeps the symbols that cover the addresses, begin before or follow them. */
 void cut_symbols(struct pieces *p, const char *table, const struct cut_addrs *addrs, bool all);
 /* The dynamic relocations that name stubs of the PLT. Adds the functions that these call. */

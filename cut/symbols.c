@@ -29,8 +29,7 @@ void cut_addrs_sort(struct cut_addrs *a)
 	a->n = n;
 }
 
-/* How many are less than v. */
-static size_t below(const struct cut_addrs *a, uint64_t v)
+size_t cut_addrs_below(const struct cut_addrs *a, uint64_t v)
 {
 	size_t low = 0, high = a->n;
 
@@ -47,14 +46,14 @@ static size_t below(const struct cut_addrs *a, uint64_t v)
 
 bool cut_addrs_has(const struct cut_addrs *a, uint64_t v)
 {
-	size_t i = below(a, v);
+	size_t i = cut_addrs_below(a, v);
 
 	return i < a->n && a->v[i] == v;
 }
 
 static bool has_between(const struct cut_addrs *a, uint64_t start, uint64_t end)
 {
-	size_t i = below(a, start);
+	size_t i = cut_addrs_below(a, start);
 
 	return i < a->n && a->v[i] < end;
 }
@@ -83,7 +82,7 @@ static int wanted_starts(const struct elf_symbols *t, const struct cut_addrs *ad
 	}
 	cut_addrs_sort(&starts);
 	for (i = 0; !rc && i < addrs->n; i++) {
-		size_t n = below(&starts, addrs->v[i] + 1);
+		size_t n = cut_addrs_below(&starts, addrs->v[i] + 1);
 
 		if (n)
 			ret->v[ret->n++] = starts.v[n - 1];
@@ -179,9 +178,12 @@ void cut_symbols(struct pieces *p, const char *table, const struct cut_addrs *ad
 		return;
 	}
 	c.entry_bytes = c.t.is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
-	c.entries = arena_alloc(&p->owned, (size_t)s.size);
-	c.names = arena_alloc(&p->owned, (size_t)names.size);
-	if (!c.entries || !c.names || wanted_starts(&c.t, addrs, &starts)) {
+	c.entries = pieces_zeros(p, s.size);
+	c.names = c.entries ? pieces_zeros(p, names.size) : NULL;
+	if (!c.entries || !c.names) {
+		pieces_keep(p, s.off, s.size);
+		pieces_keep(p, names.off, names.size);
+	} else if (wanted_starts(&c.t, addrs, &starts)) {
 		p->nomem = true;
 	} else {
 		fill(&c, addrs, &starts, strcmp(table, ".dynsym") ? &none : &p->stubs);
@@ -203,11 +205,11 @@ static bool names_stub(const struct processor *cpu, uint32_t type)
 static void cut_rela(struct pieces *p, const struct processor *cpu, const struct elf_section *s,
 		     struct cut_addrs *symbols)
 {
-	uint8_t *copy = arena_alloc(&p->owned, (size_t)s->size);
+	uint8_t *copy = pieces_zeros(p, s->size);
 	size_t i, n = (size_t)s->size / sizeof(Elf64_Rela);
 
 	if (!copy) {
-		p->nomem = true;
+		pieces_keep(p, s->off, s->size);
 		return;
 	}
 	for (i = 0; i < n; i++) {
