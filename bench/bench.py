@@ -13,6 +13,7 @@ import argparse
 import json
 import mmap
 import os
+import re
 import shutil
 import statistics
 import struct
@@ -468,12 +469,30 @@ def section_probes(a):
                 shell("perf probe -q -d 'probe_probed:*' || true")
 
 
+def section_formats(a):
+    """All formats of as many different stacks as there are samples."""
+    data = os.path.join(DIR, f"distinct.{a.stacks}.data")
+    if not os.path.exists(data):
+        shell(f"{sys.executable} {TOP}/bench/distinct.py {data}.tmp {a.bin}/resolve {a.stacks} && mv {data}.tmp {data}")
+    read_into_cache(data)
+    title(f"{a.stacks} stacks, no two alike, 12 frames each, two threads", data)
+    names = subprocess.run([f"{a.bin}/resolve", "--formats"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    base = None
+    for form in re.findall(r"^  (\S+) ", names, re.M):
+        m = once(f"{a.bin}/resolve -q --no-inline -f {form} {data} > o.formats")
+        size = os.path.getsize(os.path.join(DIR, "o.formats"))
+        base = base or m
+        row(f"resolve --no-inline -f {form}", m, base)
+        print(f"    {m[2] / base[2]:.2f} x memory, {size / 1e6:.0f} MB written", flush=True)
+        os.unlink(os.path.join(DIR, "o.formats"))
+
+
 def section_recorders(a):
     recorders.section_recorders(a, DIR)
 
 
 SECTIONS = {"recorders": section_recorders,
-            "end": section_end, "speed": section_speed, "inline": section_inline, "reader": section_reader,
+            "end": section_end, "formats": section_formats, "speed": section_speed, "inline": section_inline, "reader": section_reader,
             "zstd": section_zstd, "unwind": section_unwind, "roots": section_roots,
             "dwarf": section_dwarf, "cache": section_cache, "probes": section_probes}
 
@@ -486,6 +505,7 @@ def main():
     ap.add_argument("--limit", type=int, default=180, help="seconds that perf gets with inlines on")
     ap.add_argument("--only", choices=SECTIONS)
     ap.add_argument("--size", type=int, default=1000, help="MB of the recordings of the section speed")
+    ap.add_argument("--stacks", type=int, default=1000000, help="different stacks of the section formats")
     ap.add_argument("--debug", type=os.path.abspath, help="a file with DWARF for the section dwarf")
     a = ap.parse_args()
     a.bin, a.build = os.path.abspath(a.bin), os.path.abspath(a.build)
