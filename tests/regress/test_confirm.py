@@ -9,7 +9,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import mix  # noqa: E402
 from drawn import Drawn, findings, of, regress, run_live  # noqa: E402
-from tap import Tap  # noqa: E402
+from tap import LONG, Tap  # noqa: E402
 
 tap = Tap()
 drawn = Drawn(19)
@@ -44,18 +44,19 @@ p = regress("confirm")
 tap.check(p.returncode == 2 and "EARLIER.json" in p.stderr, "confirm without a report", p.stderr)
 
 # The rate of false alarms is that of the second look alone, whatever was flagged: here always three functions that did not change.
-wrong, JOBS = 0, 60
+wrong, JOBS = 0, 60 if LONG else 24
 for job in range(JOBS):
     code, r = findings("confirm", earlier("wrong.json", "f1", "f6", "f20"), "--base", *drawn.side("a"), "--new", *drawn.side("b"))
     wrong += code
-tap.check(wrong <= 3, f"three wrong ones flagged: confirmed in {wrong} of {JOBS} jobs", wrong)
+tap.check(wrong <= JOBS // 20, f"three wrong ones flagged: confirmed in {wrong} of {JOBS} jobs", wrong)
 # Few questions see more: 12 % more of a function of 4 % against 100 tests, and against one.
 alone = among = 0
-for job in range(20):
+FEW = 20 if LONG else 10
+for job in range(FEW):
     runs = "--base", *drawn.side("a"), "--new", *drawn.side("b", change={"f3": 1.12})
     among += findings(*runs)[0]
     alone += findings("confirm", earlier("one.json", "f3"), *runs)[0]
-tap.check(alone > among, f"12 % more in one function of 4 %: found in {among} of 20 jobs among all, in {alone} when it is the only question", (alone, among))
+tap.check(alone > among, f"12 % more in one function of 4 %: found in {among} of {FEW} jobs among all, in {alone} when it is the only question", (alone, among))
 
 # ---- recorded --------------------------------------------------------------------------------------------------------
 ROUNDS = "4000"
