@@ -8,8 +8,9 @@ import subprocess
 import sys
 
 from common import CAPTURE, RESOLVE, Tap, run
+from tap import LONG
 
-RUNS = 100
+RUNS = 100 if LONG else 40
 PROGRAM = """volatile long sum;
 static inline long add(long x) { return sum + x * x; }
 __attribute__((noinline)) static void spin(void) { for (long i = 0; i < 400000000; i++) sum = add(i); }
