@@ -23,7 +23,7 @@ END_OF_COPY = 0xffffffffffffffff
 PY = """
 import json, re, sys, time
 def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)
-while time.process_time() < 1.2:  # CPU time, so that a loaded machine leaves as many samples
+while time.process_time() < 0.7:  # CPU time, so that a loaded machine leaves as many samples
     fib(14)
     d = {str(i): list(range(20)) for i in range(200)}
     s = json.dumps(d); json.loads(s); re.findall(r'(\\d+), (\\d+)', s); sorted(s)
@@ -31,7 +31,7 @@ while time.process_time() < 1.2:  # CPU time, so that a loaded machine leaves as
 JS = """
 const used = () => { const u = process.cpuUsage(); return u.user + u.system };
 function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2) }
-while (used() < 1200e3) { fib(20); JSON.parse(JSON.stringify({ a: [1, 2, { b: "x".repeat(100) }] })); [3, 1, 2].sort((a, b) => a - b) }
+while (used() < 700e3) { fib(20); JSON.parse(JSON.stringify({ a: [1, 2, { b: "x".repeat(100) }] })); [3, 1, 2].sort((a, b) => a - b) }
 """
 CC = """
 #include <regex>
@@ -123,7 +123,7 @@ def compare(name, cmd):
     told = run([*base, "-f", "jsonl", "x.data"]).stdout
     marks, stops = guessed(told), ends(told)
     libdw = samples(run([*base, "--unwinder=libdw", "x.data"]).stdout)
-    tap.check(len(perf) > 100 and ours.keys() == perf.keys(), f"{name}: the same samples",
+    tap.check(len(perf) > 50 and ours.keys() == perf.keys(), f"{name}: the same samples",
               (len(perf), len(ours), sorted(perf.keys() ^ ours.keys())[:5]))
     classes, bad = Counter(), []
     for key in perf.keys() & ours.keys():
