@@ -62,7 +62,7 @@ def until_recorded(recorder, pid, seconds=0.3):
 def until_used(recorder, seconds):
     """The command that capture runs, once it has used so much CPU time."""
     return until(lambda: next((c for c in children(recorder.pid) if cpu_seconds(c) >= seconds), None),
-                 f"{seconds} s of the command")
+                 f"{seconds} s of the command", limit=60 + 40 * seconds)
 
 
 def perf_frames(path, *args):

@@ -6,7 +6,7 @@ import subprocess
 import time
 
 from lib import ROOTS, PerfData, Tap, build_load, capture, count_samples, perf_frames, run, start, until, until_cpu, until_recorded, until_used
-from recorder import PERF_FORGETS
+from recorder import perf_forgets
 from perfdata import EXIT, FORK, SAMPLE
 from tap import MAY_KERNEL
 
@@ -122,10 +122,10 @@ if os.geteuid() == 0:
         stacks = perf_frames("a.data", "--pid", str(p.pid))
         # Newer ones unwind with libdw, and have no names of libc for a process that ran already. In a chroot, or beside containers,
         # another libc may have the same path, which perf takes: main is in the program itself.
-        to_main = PERF_FORGETS or has_other_roots()
+        to_main = perf_forgets() or has_other_roots()
         bad = [s for s in stacks if not (s and s[-1] in ROOTS) and not (to_main and "main" in s)]
         # perf 7.2 has no frame at all for some.
-        tap.check(stacks and len(bad) <= (0.5 if PERF_FORGETS else 0.05) * len(stacks), f"-a: perf unwinds it, {len(stacks)} stacks", bad[:3])
+        tap.check(stacks and len(bad) <= (0.5 if perf_forgets() else 0.05) * len(stacks), f"-a: perf unwinds it, {len(stacks)} stacks", bad[:3])
     except RuntimeError as e:
         if "status -11" not in str(e):
             raise

@@ -83,7 +83,7 @@ def cpu_seconds(pid):
 
 def until_cpu(pid, seconds):
     """A command that ends when a process has used so much more CPU time."""
-    return [sys.executable, os.path.join(TOP, "tests/e2e/until_cpu.py"), str(pid), str(seconds)]
+    return [sys.executable, "-S", os.path.join(TOP, "tests/e2e/until_cpu.py"), str(pid), str(seconds)]
 
 
 def resolve(data, *options, check=True, binary=RESOLVE):

@@ -10,7 +10,7 @@ import struct
 import subprocess
 
 from common import RESOLVE, Tap, have, run
-from recorder import PERF_FORGETS
+from recorder import perf_forgets
 
 EVENTS = "sched:sched_switch,sched:sched_wakeup,syscalls:sys_enter_openat,syscalls:sys_exit_openat,sched:sched_process_exec,signal:signal_generate"
 # Print formats with %pS and %ps: the kernel's functions.
@@ -52,7 +52,7 @@ def same_line(ours, perfs):
     """But for the command where perf has forgotten it, as recorder.same_comm() says; and for the return address of ld.so's
     _start, behind which the next symbol begins, which perf gives to this one."""
     perfs = re.sub(r"\b_dl_start_user\b", "_start", perfs) if re.search(r"\b_start\b", ours) else perfs
-    forgotten = re.match(r":\d+(?= )", perfs) if PERF_FORGETS else None
+    forgotten = re.match(r":\d+(?= )", perfs) if perf_forgets() else None
     return ours == perfs or bool(forgotten) and ours.endswith(perfs[forgotten.end():])
 
 
