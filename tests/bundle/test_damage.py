@@ -64,18 +64,32 @@ def by_hand(what, hows, whole, data, row, *, names=None, says=None):
     tap.check(not bad, what, *bad[:3])
 
 
+def entries(data, at, size):
+    """(kind, path, offset, offset of the path, of the stored bytes, how many those are), by bundle/bundle.h."""
+    pos = at + 16
+    while pos < at + size:
+        kind, = struct.unpack_from("<I", data, pos + 4)
+        stored, n_path = struct.unpack_from("<QI", data, pos + 72)
+        yield kind, data[pos + 96:pos + 96 + n_path].decode(), pos, pos + 96, pos + 96 + n_path, stored
+        pos += (96 + n_path + stored + 7) // 8 * 8
+
+
 def cuts_and_flips(data, at, size, whole):
     """In the file's own bundle. A flipped bit costs the entry that it is in."""
-    bad, lost = [], set()
-    for i in range(8):
-        copy = bytearray(data)
-        copy[at + 20 + size * i // 8] ^= 0x41
-        p, lines = ask(copy)
-        named = [c for c in ("prog", "other") if of(p.stdout, c, ";main;")]
-        lost |= {"prog", "other"} - set(named)
-        if p.returncode != 1 or len(lines) != 1 or not named:
-            bad.append((i, p.returncode, p.stdout[:200], p.stderr[-500:]))
-    tap.check(not bad and lost, "flipped bits: one line, and what is left is used", *bad[:3], *lost)
+    bad, n = [], 0
+    for kind, path, head, name, stored, n_stored in entries(data, at, size):
+        comm = os.path.basename(path)
+        if comm not in ("prog", "other", "processes"):
+            continue
+        for place in (head + 10, name, stored + n_stored // 2) if comm == "prog" else (stored + n_stored // 3,):
+            copy = bytearray(data)
+            copy[place] ^= 0x41
+            p, lines = ask(copy)
+            named = {c for c in ("prog", "other") if of(p.stdout, c, ";main;")}
+            n += 1
+            if p.returncode != 1 or len(lines) != 1 or named != {"prog", "other"} - {comm}:
+                bad.append((path, place - head, p.returncode, *named, p.stderr[-500:]))
+    tap.check(not bad and n == 5, "flipped bits: one line, and what is left is used", *bad[:3], n)
     bad, shares = [], []
     for i in range(1, 6):
         p, lines = ask(data[:at + size * i // 6])
@@ -139,6 +153,8 @@ int main(int argc, char **argv)
     tap.check(of(whole, "prog", ";main;middle;leaf;spin") and of(whole, "other", ";main;middle;leaf;spin"), "the bundle names the programs", whole[:300])
     tap.check(p.returncode == 0 and not lines, "and nothing is said of it", p.stderr)
     n_segments, n_sections = struct.unpack_from("<H", elf, 56)[0], struct.unpack_from("<H", elf, 60)[0]
+    headers = [struct.unpack_from("<IIQQQQ", elf, struct.unpack_from("<Q", elf, 40)[0] + 64 * i) for i in range(n_sections)]
+    text = max(range(n_sections), key=lambda i: headers[i][5] if headers[i][2] & 4 else 0)  # SHF_EXECINSTR
 
     def hand(*args, **kw):
         by_hand(*args[:2], whole, data, row, **kw)
@@ -148,8 +164,8 @@ int main(int argc, char **argv)
     hand("the section headers are said to lie outside", [("lie", 40)], says="sections that its header tells of")
     hand("program headers lie", [("lie", 64 + 56 * i + (8, 16, 32, 40)[i % 4]) for i in range(0, n_segments, 3)])
     hand("section headers lie", [("section", 64 * i + (16, 24, 32, 40)[i % 4]) for i in range(1, n_sections, 7)])
-    hand("a section is said to lie outside", [("section", 64 * i + 24) for i in (n_sections // 2,)], says="sections that its header tells of")
-    hand("the file is cut", [("cut", n) for n in (65, len(elf) // 2)], says="damaged ELF file")
+    hand("a section is said to lie outside", [("section", 64 * text + 24)], says="sections that its header tells of")
+    hand("the file is cut", [("cut", n) for n in (65, 4096)], says="damaged ELF file")
     hand("a file for another machine", [("machine", m) for m in (183, 0xffff)], names=False, says="it is for another processor")
     hand("two entries of one id", [("twice",)], names=True, says="")
     hand("an entry of 96 MiB of zeros", [("grow", 96)], names=False, says="far more than a recording needs")

