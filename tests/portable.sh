@@ -49,7 +49,8 @@ prepare() { # RELEASE: 0; 1: no mirror; 2: failed
 	cp -L /etc/resolv.conf "$root/etc/resolv.conf" 2>/dev/null
 	cp /etc/apt/apt.conf.d/*proxy* "$root/etc/apt/apt.conf.d/" 2>/dev/null
 	echo 'Binary::apt-get::APT::Keep-Downloaded-Packages "true"; APT::Keep-Downloaded-Packages "true";' >"$root/etc/apt/apt.conf.d/01keep"
-	inside "$1" apt-get update -q >"$root/log" 2>&1 || { tail -n 3 "$root/log"; return 1; }
+	# A mirror may be a snapshot, or the clock of this machine ahead.
+	inside "$1" apt-get -o Acquire::Check-Valid-Until=false update -q >"$root/log" 2>&1 || { tail -n 3 "$root/log"; return 1; }
 	# shellcheck disable=SC2086 # several words
 	inside "$1" apt-get install -y -q --no-install-recommends $packages >"$root/log" 2>&1 || { tail -n 5 "$root/log"; return 2; }
 	mkdir -p "$root/unspool" && mount --bind "$top" "$root/unspool"
