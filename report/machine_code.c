@@ -121,6 +121,33 @@ static int find_jit(const struct loaded *l, const struct profile_location *locat
 	return 0;
 }
 
+/* The kernel's own, from its vmlinux: /proc/kcore is not read, as few may, and it is of this boot.
+ */
+static int find_in_kernel(const struct loaded *l, const struct profile_location *location,
+			  struct machine_code *ret, struct err *err)
+{
+	struct sym_kernel_code code;
+	size_t left;
+
+	if (!symbolizer_kernel_code(l->symbolizer, ret->dso, location->ip - location->symbol_offset,
+				    &code))
+		return no_code(ret->dso,
+			       "it is in the kernel's vmlinux, which is not here: --vmlinux FILE "
+			       "(the package of the kernel's debug symbols has it)",
+			       err);
+	ret->image = code.image;
+	ret->is_kernel = true;
+	ret->shift = code.shift;
+	ret->start = code.vaddr;
+	ret->bytes = elf_image_at_vaddr(code.image, code.vaddr, &left);
+	if (!ret->bytes || code.end <= code.vaddr)
+		return no_code(ret->dso, "its vmlinux has only symbols of it", err);
+	ret->n = code.end - code.vaddr < left ? code.end - code.vaddr : left;
+	ret->e_machine = elf_image_machine(code.image);
+	ret->is_64 = elf_image_is_64(code.image);
+	return 0;
+}
+
 int machine_code_find(const struct loaded *l, const struct profile_location *location,
 		      struct machine_code *ret, struct err *err)
 {
@@ -134,10 +161,10 @@ int machine_code_find(const struct loaded *l, const struct profile_location *loc
 		rc = find_jit(l, location, ret, err);
 	else if (m->kind == DSO_FILE || m->kind == DSO_VDSO)
 		rc = find_in_image(l, location, ret, err);
+	else if (m->kind == DSO_KERNEL)
+		rc = find_in_kernel(l, location, ret, err);
 	else
-		rc = no_code(m->dso,
-			     "that of kernels is not read (perf annotate --vmlinux FILE does)",
-			     err);
+		rc = no_code(m->dso, "that of kernel modules and guests is not read", err);
 	if (!rc && ret->n > FUNCTION_BYTES_MAX)
 		return no_code(m->dso, "the function has more than 16 MiB", err);
 	return rc;
@@ -147,7 +174,9 @@ struct sym_query machine_code_query(const struct machine_code *c, uint64_t vaddr
 {
 	struct sym_query q = {.dso = c->dso, .off = vaddr, .ip = vaddr, .time_ns = c->time_ns};
 
-	if (c->image && !elf_image_vaddr_to_off(c->image, vaddr, &q.off))
+	if (c->is_kernel)
+		q.off = q.ip = vaddr + c->shift;
+	else if (c->image && !elf_image_vaddr_to_off(c->image, vaddr, &q.off))
 		q.dso = NULL;
 	return q;
 }

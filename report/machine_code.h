@@ -14,6 +14,8 @@ struct machine_code {
 	uint64_t time_ns; /* of code without a file: when it was made */
 	uint16_t e_machine;
 	bool is_64;
+	bool is_kernel;
+	uint64_t shift; /* of the kernel: runtime addresses are so much more */
 };
 
 /* Finds the code of the function that a location with a symbol is in. Returns 0, or negative with

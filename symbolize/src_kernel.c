@@ -172,6 +172,23 @@ static int kernel_lines(struct symbol_source *s, struct lookups *l, unsigned n_t
 	return source_says_dwarf(s, err, k->mod);
 }
 
+static bool kernel_code(struct symbol_source *s, uint64_t ip, struct sym_kernel_code *ret)
+{
+	struct kernel_state *k = s->state;
+	struct func_cursor cursor = {0};
+	const struct func *f = NULL;
+
+	if (!k || !k->mod)
+		return false;
+	*ret = (struct sym_kernel_code){.image = k->mod->image ? k->mod->image : k->mod->debug,
+					.vaddr = ip - k->vmlinux_shift,
+					.shift = k->vmlinux_shift};
+	if (!ret->image || elfsyms_find(&k->vmlinux, ret->vaddr, &cursor, &f) || !f)
+		return false;
+	ret->end = f->end;
+	return true;
+}
+
 static void kernel_end_batch(struct symbol_source *s)
 {
 	struct kernel_state *k = s->state;
@@ -197,6 +214,7 @@ const struct source_ops kernel_source_ops = {
 	.symbols = kernel_source_symbols,
 	.lines_cost = kernel_cost,
 	.lines = kernel_lines,
+	.kernel_code = kernel_code,
 	.end_batch = kernel_end_batch,
 	.done = kernel_done,
 };

@@ -95,6 +95,8 @@ struct source_ops {
 	/* NULL: the source has no table of symbols. */
 	size_t (*candidates)(struct symbol_source *s, const struct sym_query *q,
 			     struct sym_candidate *v, size_t max);
+	/* Of the kernel; NULL: there is no vmlinux. */
+	bool (*kernel_code)(struct symbol_source *s, uint64_t ip, struct sym_kernel_code *ret);
 	/* Called after every batch: frees the memory that frames point to. NULL: nothing to do. */
 	void (*end_batch)(struct symbol_source *s);
 	void (*done)(struct symbol_source *s);

@@ -242,6 +242,14 @@ enum sym_lack symbolizer_lacks(const struct symbolizer *s, const struct dso *dso
 	return src ? src->lacks : SYM_LACKS_NOTHING;
 }
 
+bool symbolizer_kernel_code(struct symbolizer *s, const struct dso *dso, uint64_t ip,
+			    struct sym_kernel_code *ret)
+{
+	struct symbol_source *src = (struct symbol_source *)(uintptr_t)source_of(s, dso);
+
+	return src && src->ops->kernel_code && src->ops->kernel_code(src, ip, ret);
+}
+
 size_t symbolizer_candidates(struct symbolizer *s, const struct sym_query *q,
 			     struct sym_candidate *v, size_t max)
 {

@@ -201,6 +201,16 @@ struct sym_candidate {
 size_t symbolizer_candidates(struct symbolizer *s, const struct sym_query *q,
 			     struct sym_candidate *v, size_t max);
 
+/* Code of the kernel at a runtime address, in the vmlinux that its names came from. */
+struct sym_kernel_code {
+	struct elf_image *image; /* lives until symbolizer_free() */
+	uint64_t vaddr, end;	 /* of the address, and of the function that it is in */
+	uint64_t shift;		 /* runtime addresses are so much more */
+};
+/* Returns false if there is no vmlinux, or no function at the address. */
+bool symbolizer_kernel_code(struct symbolizer *s, const struct dso *dso, uint64_t ip,
+			    struct sym_kernel_code *ret);
+
 /* The reason why the dso's addresses had no names; FOUND if they had. */
 enum sym_miss symbolizer_miss(const struct symbolizer *s, const struct dso *dso);
 

@@ -146,6 +146,12 @@ def vmlinux():
         data = kernel_recording(f"kernel{steps}.data", shift, labels, build_id)
         judge(f"--vmlinux FILE, kernel moved by {steps} * 2 MiB", data, labels, shift, ["--vmlinux", "vmlinux"])
     judge("-k FILE", data, labels, shift, ["-k", "vmlinux"])
+    out, err = resolve(data, "--annotate", "plain_fn", "-k", "vmlinux")
+    at = labels["plain"][1]
+    tap.check(re.search(rf"^ +100\.00 : +{at:x}:  nop$", out, re.M) and re.search(rf"kernel\.c:{LINES['plain']} ", out), "--annotate of the kernel's code, from its vmlinux", out, err)
+    p = subprocess.run([RESOLVE, "--no-cache", "-q", "--kallsyms", write("plain.kallsyms", f"{TEXT + shift:016x} T _text\n{TEXT + shift:016x} T plain_fn\n"), "--annotate", "plain_fn", data],
+                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    tap.check(p.returncode == 2 and "--vmlinux FILE" in p.stderr and p.stderr.count("\n") == 1, "--annotate without a vmlinux says what is needed", p.stderr, p.stdout)
     judge("-k FILE --no-inline: symbols only", data, labels, shift, ["-k", "vmlinux", "--no-inline"], lines=False)
     unknown = kernel_recording("no-id.data", shift, labels, None)
     judge("-k FILE, no build id in the recording", unknown, labels, shift, ["-k", "vmlinux"])
