@@ -2,12 +2,13 @@
  * the findings. */
 #include "cmd/regress_html.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/write_file.h"
 
-enum { DETAILS_BYTES = 160 };
+enum { DETAILS_BYTES = 160, SUMMARY_BYTES = 320 };
 
 int regress_page_start(struct regress_page *page, struct err *err)
 {
@@ -64,17 +65,29 @@ static int write_page(void *what, FILE *out, struct err *err)
 	return output_write(output_format_find("html"), page->both, &page->opt, out, err);
 }
 
+/* Appends the chance that a job without a change fails. */
+static void add_false_alarm(const struct regress *g, char *line, size_t size)
+{
+	const double chance = regress_design(g)->false_alarm;
+	size_t n = strlen(line);
+
+	if (chance > 0)
+		snprintf(line + n, size - n, "; without any change red in at most %.2g %% of jobs",
+			 100 * chance);
+}
+
 int regress_page_write(struct regress_page *page, const struct regress *g, const char *path,
 		       struct err *err)
 {
 	size_t n = page->both->functions.n;
 	struct verdicts to = {calloc(n + 1, sizeof *to.v), calloc(n + 1, sizeof *to.details)};
-	char summary[256];
+	char summary[SUMMARY_BYTES];
 	int rc = to.v && to.details ? 0 : err_nomem(err);
 
 	if (!rc) {
 		judge(page, g, &to);
 		regress_summary(g, summary, sizeof summary);
+		add_false_alarm(g, summary, sizeof summary);
 		page->opt.diff.verdicts = to.v;
 		page->opt.diff.summary = summary;
 		rc = write_file(path, PACK_NONE, write_page, page, err);

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """regress --html: the page colours what is significant and nothing else, and its table has the verdicts; in a real browser."""
+import json
 import os
 import sys
 
@@ -14,6 +15,8 @@ p = regress("--base", *drawn.side("base"), "--new", *drawn.side("new", change={"
 with open("page.html") as f:
     text = f.read()
 tap.check(p.returncode == 1 and text.startswith("<!DOCTYPE html>"), "regress --html: status 1 and a page", p.stderr, text[:200])
+with open("r.json") as f:
+    chance = json.load(f)["design"]["false_alarm"]
 p = regress("-q", "--base", "base", "--new", "new", "--html", "again.html")
 with open("again.html") as f:
     tap.check(f.read() == text, "--html twice: the same bytes")
@@ -28,6 +31,8 @@ else:
         judged = b.evaluate("page.profile.changes.verdicts.map((v, i) => [page.profile.names ? page.profile.names[i] : i, v.text, v.isSignificant]).filter(v => v[2]).map(v => v[1]).sort()")
         tap.check(judged == ["REGRESSED", "improved"], "two functions are significant", judged)
         b.evaluate("document.getElementById('table-button').click()")
+        said = f"without any change red in at most {100 * chance:.2g} % of jobs"
+        tap.check(0 < chance < .05 and said in b.evaluate("document.body.textContent"), "the page says how often a job without a change is red", said)
         rows = b.evaluate("[...document.querySelectorAll('#table tbody tr')].map(r => r.textContent)")
         tap.check(any("REGRESSED" in r and "f3" in r for r in rows) and any("improved" in r and "f6" in r for r in rows), "the table has the verdicts", rows[:8])
         tap.check(not b.problems(), "nothing went wrong in the page", b.problems())
