@@ -256,10 +256,10 @@ def sources(program, seed):
     where = {}
     for name in sorted(program):
         where[name] = random.Random(f"{seed}{name}").randrange(3)
-    for _ in program:  # a static function may be called by one that was moved to its own caller's file
+    for _ in program:  # a static or inlined function may be called by one that was moved to its own caller's file
         for f in program.values():
             for name in f.calls:
-                if program[name].static:
+                if program[name].static or program[name].inline:
                     where[name] = where[f.name]
     for f in program.values():
         if f.inline:
