@@ -302,6 +302,7 @@ static const struct {
 	{"calls=", KEY_CALLS},	 {"events:", KEY_EVENTS},  {"positions:", KEY_POSITIONS},
 	{"cmd:", KEY_CMD},	 {"pid:", KEY_PID},	   {"thread:", KEY_THREAD},
 	{"part:", KEY_PART},	 {"summary:", KEY_TOTALS}, {"totals:", KEY_TOTALS},
+	{"jfn=", KEY_CFN},	 {"jfi=", KEY_CFILE},	   {"jfl=", KEY_CFILE},
 	{"jump=", KEY_OTHER},	 {"jcnd=", KEY_OTHER},	   {"version:", KEY_OTHER},
 	{"creator:", KEY_OTHER}, {"desc:", KEY_OTHER},	   {"event:", KEY_OTHER},
 	{"frfn=", KEY_OTHER},	 {"rcalls=", KEY_OTHER},   {"target", KEY_OTHER},

@@ -35,7 +35,7 @@ def leaves(path, *options):
 
 # ---- callgrind ----------------------------------------------------------------------------------------------------------
 write("hand.callgrind", "# callgrind format\nversion: 1\ncreator: x\npid: 12\ncmd: /bin/prog -x\npart: 1\npositions: line\nevents: Ir Dr\nsummary: 108 9\n\n"
-      "ob=(1) /bin/prog\nfl=(1) a.c\nfn=(1) f\n7 5 2\n+2 3\ncfi=(3) c.c\ncfn=(2) g\ncalls=1 9\n* 100 7\n\nfn=(2)\nfi=(2) b.h\n-1 60 6\nfe=(1)\n0xc 40 1\njump=3 16\n16\n")
+      "ob=(1) /bin/prog\nfl=(1) a.c\nfn=(1) f\n7 5 2\n+2 3\ncfi=(3) c.c\ncfn=(2) g\ncalls=1 9\n* 100 7\n\nfn=(2)\nfi=(2) b.h\n-1 60 6\nfe=(1)\n0xc 40 1\njfi=(5) d.h\njfn=(6) h\njump=3 16\n16\njcnd=1/3 16\n16\nfe=(5)\nfn=(6)\n")
 p = resolve("hand.callgrind", "--event", "all")
 tap.check(folded(p.stdout) == {("Ir", "prog", "f"): 8, ("Dr", "prog", "f"): 2, ("Ir", "prog", "g"): 100, ("Dr", "prog", "g"): 7} and p.returncode == 0,
           "callgrind: several events, relative lines, names by number", p)
@@ -56,8 +56,10 @@ p = resolve(parts, check=False)
 tap.check(folded(p.stdout).popitem()[1] == 12 and p.returncode == 1 and "first at line 14" in p.stderr and "1 events have less" in p.stderr,
           "callgrind: parts add up; a line that is none, and a sum that the lines have not", p)
 if have("valgrind") and have("callgrind_annotate"):
-    for tool, options in (("callgrind", ["--dump-instr=yes"]), ("cachegrind", [])):
+    for tool, options in (("callgrind", ["--dump-instr=yes", "--collect-jumps=yes"]), ("cachegrind", [])):
         run(["valgrind", f"--tool={tool}", *options, f"--{tool}-out-file=v.{tool}", "/bin/true"])
+    p = resolve("v.callgrind")
+    tap.check("could not be read" not in p.stderr and p.returncode == 0, "callgrind of valgrind, with jumps: every line is known", p.stderr)
     text = run(["callgrind_annotate", "--threshold=100", "v.callgrind"]).stdout
     want = collections.Counter()
     for cost, name in re.findall(r"^ *([\d,]+)(?: \( ?[\d.]+%\))?  \S*?:(.*?)(?: \[[^\]]*\]*)?$", text, re.M):
