@@ -11,7 +11,7 @@ must fall into a class that is known, with who is right:
   trampoline's first byte, and minus one names the function before it. Ours is right.
 - perf (libunwind) stops early: its stack is a proper prefix of ours, and libdw goes on as we do.
 - perf (libunwind) skips or invents callers of libc functions in all processes but the first that it unwinds, and
-  then does not arrive at _start; the tables and libdw agree to the root.
+  then does not arrive at _start; or leaves out one in between. The tables and libdw agree to the root.
 - an exception being thrown: libgcc's _Unwind_RaiseException overwrites its own frame with the landing pad's
   before it jumps there. Who unwinds in between reads nonsense; all end in no mapping or differ.
 """
@@ -135,6 +135,9 @@ def class_perf(us, libdw, perf):
         return "no root for any unwinder: an exception being thrown"
     if perf.frames and perf.frames[-1] != us.frames[-1]:
         return "perf loses its way in libc"
+    rest = iter(us.frames)
+    if perf.frames and all(x in rest for x in perf.frames):
+        return "perf leaves callers out"
     return None
 
 
