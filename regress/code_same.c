@@ -447,12 +447,44 @@ static bool same_function(const struct pair *p, const struct code_symbol *f,
 /* ---- what is asked ------------------------------------------------------------------------------
  */
 
+static bool is_in_plt(const struct code_image *c, uint64_t vaddr)
+{
+	static const char *const names[] = {".plt", ".plt.sec", ".plt.got"};
+	struct elf_section s;
+	size_t i;
+
+	for (i = 0; i < sizeof names / sizeof *names; i++) {
+		s = (struct elf_section){0};
+		elf_image_section(c->img, names[i], &s, NULL);
+		if (vaddr - s.vaddr < s.size)
+			return true;
+	}
+	return false;
+}
+
+/* A stub of the procedure linkage table only jumps to what its slot's relocation names: it is the
+ * same if the other image has a slot of this name, too. */
+static enum code_state compare_stub(const struct code_image *a, const struct code_image *b,
+				    uint64_t vaddr)
+{
+	const struct code_slot *slot;
+	size_t i;
+
+	slot = is_in_plt(a, vaddr) ? code_slot_at(a, slot_of_stub(a, vaddr)) : NULL;
+	for (i = 0; slot && slot->name && i < b->slots.n; i++)
+		if (b->slots.v[i].name && !strcmp(b->slots.v[i].name, slot->name))
+			return CODE_SAME;
+	return CODE_UNKNOWN;
+}
+
 enum code_state code_compare(const struct code_image *a, const struct code_image *b, uint64_t vaddr)
 {
 	const struct pair p = {a, b};
 	const struct code_symbol *f = code_symbol_at(a, vaddr), *g;
 
-	if (!f || f->start != vaddr || !b->by_address.n)
+	if (!f)
+		return compare_stub(a, b, vaddr);
+	if (f->start != vaddr || !b->by_address.n)
 		return CODE_UNKNOWN;
 	g = code_symbol_like(b, f);
 	return g && same_function(&p, f, g) ? CODE_SAME : CODE_CHANGED;

@@ -137,12 +137,14 @@ const char *report_code(const struct regress *g)
 		       "shown to be the same\n";
 	if (!g->design.is_same_code || !total)
 		return "";
-	return verdict_is_gated(total->verdict)
-		       ? "the program is the same, laid out otherwise; it does more work, or what "
-			 "it "
-			 "reads changed, or it lies where it is slower\n"
-		       : "the program is the same code and data on both sides, laid out otherwise: "
-			 "what differs is the environment\n";
+	if (verdict_is_gated(total->verdict))
+		return "the program is the same, laid out otherwise; it does more work, or what it "
+		       "reads changed, or it lies where it is slower\n";
+	if (total->verdict == VERDICT_IMPROVED)
+		return "the program is the same, laid out otherwise; it does less work, or what it "
+		       "reads changed, or it lies where it is faster\n";
+	return "the program is the same code and data on both sides, laid out otherwise: what "
+	       "differs is the environment\n";
 }
 
 void report_found(const struct regress *g, struct text *t)

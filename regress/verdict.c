@@ -276,31 +276,47 @@ static int judge_unconfirmed(struct judge *j, struct err *err)
 	return 0;
 }
 
-/* If the code of the program is the same except for its addresses, the change did not make it
- * slower. This is said only if no function of the program differs: a function that is called more
- * often has the same code, too. */
+/* Is the environment what makes it, if the program is the same? */
+static bool is_by_chance_of_place(const struct finding *f)
+{
+	return f->verdict <= VERDICT_NEW || f->verdict == VERDICT_SUSPECT ||
+	       f->verdict == VERDICT_IMPROVED || f->verdict == VERDICT_GONE;
+}
+
+static bool needs_code(const struct regress *g)
+{
+	size_t i;
+
+	for (i = 0; i < g->findings.n; i++)
+		if (verdict_is_gated(g->findings.v[i].verdict) ||
+		    is_by_chance_of_place(&g->findings.v[i]))
+			return true;
+	return false;
+}
+
+/* If the code of the program is the same except for its addresses, the change made it neither
+ * slower nor faster. This is said only if no function of the program differs: a function that is
+ * called more often has the same code, too. What the whole takes more or less is not excused, nor
+ * are the places where it does. */
 static int judge_code(struct judge *j, struct err *err)
 {
 	struct regress *g = j->g;
+	bool is_excused;
 	size_t i;
 
-	for (i = 0; i < g->findings.n && !verdict_is_gated(g->findings.v[i].verdict) &&
-		    g->findings.v[i].verdict != VERDICT_SUSPECT;
-	     i++)
-		;
-	if (i == g->findings.n)
+	if (!needs_code(g))
 		return 0;
 	if (builds_compare(g, &g->design.is_same_code, err))
 		return -(int)err->code;
+	is_excused = g->design.is_same_code && !verdict_is_gated(g->findings.v[0].verdict) &&
+		     g->findings.v[0].verdict != VERDICT_IMPROVED;
 	for (i = 0; i < g->findings.n; i++) {
 		struct finding *f = &g->findings.v[i];
 
 		if (f->kind == FINDING_TOTAL)
 			continue;
 		f->is_same_code = g->code_state[f->key] == CODE_SAME;
-		/* What the whole takes more is not excused, nor are the places where it does. */
-		if (g->design.is_same_code && !verdict_is_gated(g->findings.v[0].verdict) &&
-		    (f->verdict <= VERDICT_NEW || f->verdict == VERDICT_SUSPECT))
+		if (is_excused && is_by_chance_of_place(f))
 			f->verdict = VERDICT_ENVIRONMENT;
 	}
 	return 0;
