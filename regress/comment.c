@@ -278,10 +278,10 @@ static void add_notes(struct text *t, const struct regress *g)
 		report_code_span(t, note, 200);
 		text_char(t, '\n');
 	}
-	if (!*report_code(g))
-		return;
-	text_char(t, '\n');
+	if (*report_code(g) || *report_inlines(g))
+		text_char(t, '\n');
 	text_str(t, report_code(g));
+	text_str(t, report_inlines(g));
 }
 
 /* What is not in the table: noise, the environment, and what there was no room for. */

@@ -147,6 +147,24 @@ const char *report_code(const struct regress *g)
 	       "differs is the environment\n";
 }
 
+/* Without lines there are no inlined functions: what moves with them looks like growth. */
+const char *report_inlines(const struct regress *g)
+{
+	uint32_t line;
+	size_t i;
+
+	for (i = 0; i < g->findings.n; i++) {
+		const struct finding *f = &g->findings.v[i];
+
+		if (f->kind != FINDING_TOTAL && verdict_is_gated(f->verdict) &&
+		    !g->info.v[f->key].is_kernel && !*regress_file(g, f->key, &line))
+			return "no lines are known of a function that fails (no debug "
+			       "information, or a profile without lines): what was compiled into "
+			       "it counts as its own, also if it only moved there\n";
+	}
+	return "";
+}
+
 void report_found(const struct regress *g, struct text *t)
 {
 	char line[256];

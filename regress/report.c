@@ -200,6 +200,7 @@ static void add_head(struct text *t, const struct regress *g)
 		text_char(t, '\n');
 	}
 	text_str(t, report_code(g));
+	text_str(t, report_inlines(g));
 	if (d->together == TOGETHER_NO)
 		text_str(t, "the sides were not recorded in turn on one machine: it may explain "
 			    "what differs (regress run does that)\n");

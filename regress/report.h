@@ -21,6 +21,8 @@ void report_found(const struct regress *g, struct text *t);
 
 /* A line about the programs that were built anew but are the same; "". */
 const char *report_code(const struct regress *g);
+/* "", or a line that says that inlined functions are not known. */
+const char *report_inlines(const struct regress *g);
 /* Appends to a row about a finding which other function it has to do with, and how. */
 void report_related(const struct regress *g, const struct finding *f, struct text *t);
 /* "all on-CPU time", or of what event all. */

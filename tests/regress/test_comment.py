@@ -39,6 +39,7 @@ code, text = comment("--base", *base, "--new", *side("slower", {**BASE, "app;mai
 title = text.splitlines()[0]
 tap.check(code == 1 and title.startswith("### Slower: +") and " CPU: `hash` +" in title, "the title: the whole, and the function that fails", title)
 tap.check(rows(text) == [[("REGRESSED", "hash")], []], "one row", text)
+tap.check("no lines are known of a function that fails" in text, "stacks without lines: a note of what cannot be seen", text)
 tap.check("from `parse` < `serve` < `main`" in text, "where: the leaf end of the path", text)
 tree = re.search(r"```text\n(.*?)```", text, re.S)
 tap.check(tree and [line.split()[-1] for line in tree.group(1).splitlines()] == ["main", "serve", "parse", "hash"] and re.search(r" 7\.\d+ ->  1\d\.\d+     hash", tree.group(1)),
