@@ -232,7 +232,8 @@ def in_state(name, function):
 
 
 tap.check(in_state("uninterruptible", "starts") >= 0.1, "--by state: the parent of a vfork waits uninterruptibly", by_state)
-tap.check(in_state("sleeping", "naps") >= 0.1 and in_state("uninterruptible", "naps") < in_state("sleeping", "naps") / 2, "a nap sleeps", by_state)
+# A nap that is preempted on its way to sleep may be over before it is: it could run all that time.
+tap.check(in_state("sleeping", "naps") >= 0.06 and in_state("uninterruptible", "naps") < in_state("sleeping", "naps") / 2, "a nap sleeps", by_state)
 wakers = folded("states.data", "--event", "waker", "--by", "wakes")
 given = sum(of({s: n}, "main", "gives") for s, n in wakers.items() if s.startswith("taker;"))
 took = of(by_state, "takes")
