@@ -169,6 +169,19 @@ static const struct environ_text *text_of(struct environs *e, uint32_t pid)
 	return i < e->texts.n ? &e->texts.v[i] : NULL;
 }
 
+/* Is the word behind a piece no more of it, but an address whose first bytes look so? Of text there
+ * is nothing behind the first NUL. */
+static bool may_be_address(const struct environ_text *t, size_t pos, const uint8_t *bytes, size_t n)
+{
+	size_t filled;
+
+	if (n < WORD || bytes[WORD - 1])
+		return false;
+	filled = strnlen((const char *)bytes, WORD);
+	return word_at(bytes) >> 8 * filled || t->n - pos < filled ||
+	       memcmp(bytes, t->v + pos, filled) != 0;
+}
+
 /* Replaces the value at `pos` as far as the bytes around `at`, which are 8 of it, are the same.
  * Returns where that ends. */
 static size_t hide_around(const struct environ_text *t, size_t pos, uint8_t *bytes, size_t n,
@@ -179,7 +192,8 @@ static size_t hide_around(const struct environ_text *t, size_t pos, uint8_t *byt
 	while (start && pos && t->v[pos - 1] && bytes[start - 1] == (uint8_t)t->v[pos - 1])
 		start--, pos--;
 	pos += end - start;
-	while (end < n && pos < t->n && t->v[pos] && bytes[end] == (uint8_t)t->v[pos])
+	while (end < n && pos < t->n && t->v[pos] && bytes[end] == (uint8_t)t->v[pos] &&
+	       (end % WORD || !may_be_address(t, pos, bytes + end, n - end)))
 		end++, pos++;
 	memset(bytes + start, FILL, end - start);
 	*hidden += end - start;

@@ -8,7 +8,8 @@
  * that programs are about.
  *
  * An address is never taken for one: the highest byte of a word that is replaced is not 0, and all
- * 8 are bytes of a value. So stacks unwind as before. */
+ * 8 are bytes of a value. Behind them a word whose highest byte is 0 is text only if all of it is,
+ * and then zeros; so up to 7 bytes of a piece can stay there. Stacks unwind as before. */
 #ifndef CAPTURE_ENVIRONS_H
 #define CAPTURE_ENVIRONS_H
 

@@ -72,6 +72,25 @@ static void others_stay(void **state)
 	assert_int_equal(environs_hide(&e, (uint32_t)getpid(), (uint8_t *)words, sizeof words), 0);
 }
 
+/* Behind a piece there may be an address that begins with the next bytes of the value by chance. */
+static void behind_a_piece(void **state)
+{
+	struct environs e = {0};
+	uint64_t words[4] = {0}, address = 0x7ffc00000000u | '9' << 8 | '8';
+
+	(void)state;
+	environs_begin(&e);
+	memcpy(&words[1], token + 6, 8); /* "01234567" */
+	words[2] = address;
+	assert_int_equal(environs_hide(&e, (uint32_t)getpid(), (uint8_t *)words, sizeof words), 8);
+	assert_int_equal(words[2], address);
+	/* The end of the value, and its NUL. */
+	memset(words, 0, sizeof words);
+	memcpy(&words[1], token + sizeof token - 1 - 13, 13);
+	assert_int_equal(environs_hide(&e, (uint32_t)getpid(), (uint8_t *)words, sizeof words), 13);
+	environs_done(&e);
+}
+
 /* One that cannot be asked has what this one has. */
 static void gone(void **state)
 {
@@ -90,6 +109,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pieces),
 		cmocka_unit_test(others_stay),
+		cmocka_unit_test(behind_a_piece),
 		cmocka_unit_test(gone),
 	};
 
