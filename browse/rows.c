@@ -8,7 +8,8 @@ static void drop_rows(struct rows *r, size_t from, size_t n)
 {
 	for (size_t i = from; i < from + n; i++)
 		free(r->v.v[i].places);
-	memmove(r->v.v + from, r->v.v + from + n, (r->v.n - from - n) * sizeof *r->v.v);
+	if (from + n < r->v.n)
+		memmove(r->v.v + from, r->v.v + from + n, (r->v.n - from - n) * sizeof *r->v.v);
 	r->v.n -= n;
 }
 
