@@ -226,7 +226,8 @@ int order_by_key(uint32_t *ids, size_t n, const uint32_t *key, size_t n_keys, st
 		free(old);
 		return err_nomem(err);
 	}
-	memcpy(old, ids, n * sizeof *ids);
+	if (n)
+		memcpy(old, ids, n * sizeof *ids);
 	for (i = 0; i < n; i++)
 		start[key[old[i]] + 1]++;
 	for (i = 1; i < n_keys; i++)
