@@ -20,7 +20,7 @@ enum {
 	/* The most that a table of landing pads is taken to have. */
 	PADS_BYTES = 64 << 10,
 	ROW_BYTES = 8,
-	/* Entries that begin at one place: more are nobody's. */
+	/* Entries that begin at one place: no linker writes more. */
 	SAME_MAX = 64,
 	HDR_BYTES = 12, /* version, three encodings, two pointers of four bytes */
 	FILLER_BYTES = 16,

@@ -112,7 +112,7 @@ static void keep_go_module(struct pieces *p)
 		if (!elf_image_section_at(p->img, i, &name, &s) || !s.data ||
 		    !(s.flags & SHF_ALLOC) || !(s.flags & SHF_WRITE))
 			continue;
-		seen += s.size; /* sections that overlap are nobody's */
+		seen += s.size; /* no linker writes sections that overlap */
 		if (seen > p->size)
 			break;
 		for (left = 0; left + 8 <= s.size; left += 8) {

@@ -4,7 +4,7 @@
  *	tool_damage SECTION NAME HOW [ARG]
  *
  * SECTION is a file with the section, NAME the last part of a path in it. What it writes has valid
- * sums, as somebody's who means harm. */
+ * sums, as a recording that was changed on purpose. */
 #include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
