@@ -67,7 +67,10 @@ static void note_damage(struct loaded *l, const struct input_result *got)
 		l->damaged |= got->notes[i].is_loss;
 		loaded_note(l, "%" PRIu64 " %s", got->notes[i].n, got->notes[i].text);
 	}
-	if (got->damaged)
+	if (got->damaged && is_text && !got->first_damaged) /* JSON is not read by lines */
+		loaded_note(l, "%" PRIu64 " entries could not be read as %s", got->damaged,
+			    l->format->name);
+	else if (got->damaged)
 		loaded_note(l, "%" PRIu64 " %s could not be read as %s, the first at %s %" PRIu64,
 			    got->damaged, is_text ? "lines" : "messages", l->format->name,
 			    is_text ? "line" : "offset", got->first_damaged);
