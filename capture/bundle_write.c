@@ -29,9 +29,7 @@ static int make(struct perf_file *f, struct modules *ms, struct drain *d,
 		const struct capture_options *opt, struct bundle_blob *section,
 		struct cut_report *report, struct err *err)
 {
-	char dir[4096];
-	const struct dwarf_cache cache = {dwarf_cache_dir(dir, sizeof dir) ? dir : NULL,
-					  (uint64_t)1 << 30, CACHE_MIN_BYTES};
+	const struct dwarf_cache cache = {opt->cache.dir, opt->cache.max_bytes, CACHE_MIN_BYTES};
 	struct cut_options co = {
 		.level = opt->bundle - CAPTURE_BUNDLE_IDS + CUT_IDS,
 		.max_bytes = opt->bundle_max,

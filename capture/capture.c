@@ -206,6 +206,7 @@ static int synthesize(struct recording *r, struct err *err)
 		.proc = "/proc",
 		.sys = "/sys",
 		.modules = modules,
+		.cache_dir = r->opt->cache.dir,
 		.emit = emit_synthesized,
 		.arg = r,
 		.with_data = r->session.policy.call_graph == CALL_GRAPH_DWARF,

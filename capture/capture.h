@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "dwarf/dwarf.h"
 
 enum capture_call_graph { CALL_GRAPH_DWARF, CALL_GRAPH_FP, CALL_GRAPH_NONE };
 
@@ -94,6 +95,9 @@ struct capture_options {
 	void (*snapshot_written)(void *arg, const struct capture_snapshot *s); /* NULL */
 	unsigned every_ms; /* capture_stacks(): again and again; 0: once */
 	size_t ring_bytes; /* -m per CPU; 0: chosen */
+	/* dir NULL: none. Compiled debug information for the bundle, the end of the kernel's code.
+	 */
+	struct dwarf_cache cache;
 	enum capture_bundle bundle;
 	uint64_t bundle_max; /* bytes; 0: no limit */
 	/* Becomes nonzero while the bundle is made: the recording is complete without it. NULL. */

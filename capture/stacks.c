@@ -231,6 +231,7 @@ static int synthesize(struct stacks *s, struct err *err)
 	struct synth y = {.proc = "/proc",
 			  .sys = "/sys",
 			  .modules = "/lib/modules",
+			  .cache_dir = s->opt->cache.dir,
 			  .emit = emit,
 			  .arg = s,
 			  .with_data = true};

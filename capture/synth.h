@@ -17,7 +17,8 @@
 
 struct synth {
 	const char *proc, *sys,
-		*modules; /* "/proc", "/sys", "/lib/modules/RELEASE"; tests have others */
+		*modules;      /* "/proc", "/sys", "/lib/modules/RELEASE"; tests have others */
+	const char *cache_dir; /* for kernel_range_read(); NULL: none */
 	/* Receives a record. Returns 0, or nonzero to stop. */
 	int (*emit)(void *arg, const void *rec, size_t n);
 	void *arg;

@@ -4,42 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture/kernel_range.h"
 #include "capture/synth.h"
 #include "capture/sysfile.h"
 
 /* The kernel is no process. */
 #define KERNEL_PID ((pid_t)-1)
 
-#define KALLSYMS_BUFFER	  65536
 #define MODULES_BYTES_MAX ((size_t)16 << 20)
 
 /* ---- the kernel -------------------------------------------------------------------------- */
-
-struct kernel_range {
-	uint64_t text, stext, etext;
-};
-
-/* "ffffffff81000000 T _text", rising by address: _etext comes last of the three. */
-static void scan_kallsyms(FILE *f, struct kernel_range *r)
-{
-	char line[1024];
-
-	while (!r->etext && fgets(line, sizeof line, f)) {
-		char *name;
-		uint64_t addr = strtoull(line, &name, 16);
-
-		if (name == line || strlen(name) < 4 || name[3] != '_')
-			continue;
-		name += 3; /* " T name" */
-		name[strcspn(name, "\t\n ")] = 0;
-		if (!strcmp(name, "_text"))
-			r->text = addr;
-		else if (!strcmp(name, "_stext"))
-			r->stext = addr;
-		else if (!strcmp(name, "_etext"))
-			r->etext = addr;
-	}
-}
 
 int synth_kernel(struct synth *s, bool *ret_hidden)
 {
@@ -48,18 +22,12 @@ int synth_kernel(struct synth *s, bool *ret_hidden)
 		.misc = PERF_RECORD_MISC_KERNEL,
 		.path = "[kernel.kallsyms]_text",
 	};
-	struct kernel_range r = {0};
+	struct kernel_range r;
 	char path[128];
-	FILE *f;
 
-	snprintf(path, sizeof path, "%s/kallsyms", s->proc);
-	f = fopen(path, "re");
-	if (f) {
-		/* stdio reads by st_blksize otherwise, which is 1024 in /proc. */
-		(void)setvbuf(f, NULL, _IOFBF, KALLSYMS_BUFFER);
-		scan_kallsyms(f, &r);
-		fclose(f);
-	}
+	snprintf(path, sizeof path, "%s/kernel/notes", s->sys);
+	m.id = buildid_from_note_file(path);
+	kernel_range_read(&r, s->proc, &m.id, s->cache_dir);
 	if (!r.text)
 		m.path = "[kernel.kallsyms]_stext";
 	m.start = r.text ? r.text : r.stext;
@@ -69,8 +37,6 @@ int synth_kernel(struct synth *s, bool *ret_hidden)
 		return 0;
 	/* With the address of the symbol in the name readers compute the relocation. */
 	m.pgoff = m.start;
-	snprintf(path, sizeof path, "%s/kernel/notes", s->sys);
-	m.id = buildid_from_note_file(path);
 	return synth_map_emit(s, &m);
 }
 

@@ -12,18 +12,28 @@
  * the cache in 0.6 ms; less is not worth a file. */
 enum { WORTH_KEEPING_BYTES = 64 << 10 };
 
-int cache_options(struct symbolizer_options *so, char dir[PATH_MAX], struct err *err)
+int cache_of_user(struct dwarf_cache *cache, char dir[PATH_MAX], struct err *err)
 {
 	const char *size = getenv("UNSPOOL_CACHE_SIZE");
 
-	so->cache_max_bytes = DEFAULT_BYTES;
-	so->cache_min_bytes = WORTH_KEEPING_BYTES;
-	if (size && *size && !args_size(size, 1, &so->cache_max_bytes))
+	*cache = (struct dwarf_cache){NULL, DEFAULT_BYTES, WORTH_KEEPING_BYTES};
+	if (size && *size && !args_size(size, 1, &cache->max_bytes))
 		return err_set(err, ERR_USAGE, NULL,
 			       "UNSPOOL_CACHE_SIZE: '%s' is no size (as in 500M, 2G; 0 for no "
 			       "cache)",
 			       size);
-	if (so->cache_max_bytes && symbolizer_cache_dir(dir, PATH_MAX))
-		so->cache_dir = dir;
+	if (cache->max_bytes && dwarf_cache_dir(dir, PATH_MAX))
+		cache->dir = dir;
 	return 0;
+}
+
+int cache_options(struct symbolizer_options *so, char dir[PATH_MAX], struct err *err)
+{
+	struct dwarf_cache cache;
+	int rc = cache_of_user(&cache, dir, err);
+
+	so->cache_dir = cache.dir;
+	so->cache_max_bytes = cache.max_bytes;
+	so->cache_min_bytes = cache.min_bytes;
+	return rc;
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cmd/args.h"
+#include "cmd/cache_dir.h"
 #include "cmd/habits.h"
 #include "cmd/runtime_env.h"
 #include "cmd/version.h"
@@ -606,6 +607,8 @@ int capture_args_parse(struct capture_args *a, int argc, char **argv, struct err
 		return err_set(err, ERR_USAGE, NULL,
 			       "--switch-output records what runs already: -p PID, or -a");
 	rc = check_snapshot(a, err);
+	if (!rc)
+		rc = cache_of_user(&o->cache, a->cache_dir, err);
 	if (rc)
 		return rc;
 	if (a->runtimes && !o->command)

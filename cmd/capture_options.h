@@ -2,6 +2,8 @@
 #ifndef CMD_CAPTURE_OPTIONS_H
 #define CMD_CAPTURE_OPTIONS_H
 
+#include <limits.h>
+
 #include "base/err.h"
 #include "base/vec.h"
 #include "capture/capture.h"
@@ -16,6 +18,7 @@ struct capture_args {
 	struct capture_options opt;
 	struct pid_vec pids, tids;
 	struct parts parts;
+	char cache_dir[PATH_MAX]; /* of opt */
 	bool users; /* some of pids are by -u */
 	bool quiet, verbose, check, list, stacks, runtimes, show_help, show_version, asks_stacks;
 	unsigned n_said; /* notes of the result that were printed */
