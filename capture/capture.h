@@ -95,8 +95,7 @@ struct capture_options {
 	void (*snapshot_written)(void *arg, const struct capture_snapshot *s); /* NULL */
 	unsigned every_ms; /* capture_stacks(): again and again; 0: once */
 	size_t ring_bytes; /* -m per CPU; 0: chosen */
-	/* dir NULL: none. Compiled debug information for the bundle, the end of the kernel's code.
-	 */
+	/* Of compiled debug information, and of where the kernel's code ends. dir NULL: none. */
 	struct dwarf_cache cache;
 	enum capture_bundle bundle;
 	uint64_t bundle_max; /* bytes; 0: no limit */

@@ -46,8 +46,9 @@ struct gecko_tables {
 
 struct gecko_thread {
 	struct gecko_tables tables;
-	uint32_t name, weight_type; /* string ids */
+	uint32_t name, process, weight_type; /* string ids */
 	uint32_t pid, tid;
+	double shift_ms; /* from the beginning of the file to that of its process */
 };
 
 struct gecko {
@@ -60,15 +61,18 @@ struct gecko {
 	VEC(uint32_t) libs, categories; /* string ids: paths, names */
 	bool is_own;			/* of resolve, which has samples of any event */
 	uint32_t event;			/* string id: what those are of; 0: not known */
-	double start_ms;
-	uint64_t n_markers;
+	double start_ms;		/* of the whole file, since the epoch; 0: not known */
+	uint64_t n_markers, n_without_stack;
 	/* Private to in_gecko.c: the thread, process, library .. that is read. */
 	struct gecko_thread at;
 	uint32_t lib, label;
+	double process_ms;		   /* start_ms of the process whose threads are read */
+	bool is_inner;			   /* a file that stands as a text in another one */
 	enum gecko_column of_place[3][32]; /* by table and place in its rows */
-	double row[32];
-	size_t n_row;
-	VEC(uint32_t) path; /* of gecko_profile.c */
+	/* The rows of a table, whose schema may come behind them. */
+	gecko_numbers cells;
+	VEC(size_t) row_ends; /* in cells */
+	VEC(uint32_t) path;   /* of gecko_profile.c */
 };
 
 static inline double gecko_number(const struct gecko_tables *t, enum gecko_column c, size_t i)

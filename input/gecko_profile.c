@@ -261,6 +261,13 @@ static bool take_weight(const struct gecko *g, const char *type, double weight,
 	return true;
 }
 
+/* The first thread of every process has the same name, so that of the process says more. */
+static uint32_t name_of(const struct gecko *g, const struct gecko_thread *t)
+{
+	return t->process && !g->is_own && !strcmp(text_of(g, t->name), "GeckoMain") ? t->process
+										     : t->name;
+}
+
 static int add_sample(struct gecko *g, const struct timed *when)
 {
 	struct gecko_thread *thread = &g->threads.v[when->thread];
@@ -268,13 +275,14 @@ static int add_sample(struct gecko *g, const struct timed *when)
 	const double stack = gecko_number(&thread->tables, SAMPLE_STACK, when->sample);
 	const uint32_t at = gecko_index(stack, t->columns[STACK_FRAME].n);
 	const char *type = text_of(g, thread->weight_type);
-	struct profile_sample s = {.comm = thread->name, .pid = thread->pid, .tid = thread->tid};
+	struct profile_sample s = {
+		.comm = name_of(g, thread), .pid = thread->pid, .tid = thread->tid};
 	struct profile_log_entry entry = {
 		.pid = s.pid, .tid = s.tid, .comm = s.comm, .has_stack = true};
 	struct input_sample about = {.comm = text_of(g, s.comm), .pid = s.pid, .tid = s.tid};
 
 	if (at == UINT32_MAX && !g->is_own) { /* nothing ran, or a number that is none */
-		g->ret->damaged += stack >= 0;
+		*(stack >= 0 ? &g->ret->damaged : &g->n_without_stack) += 1;
 		return 0;
 	}
 	if (!take_weight(g, type, gecko_number(&thread->tables, SAMPLE_WEIGHT, when->sample), &s)) {
@@ -315,6 +323,7 @@ int gecko_add_samples(struct gecko *g)
 
 	for (uint32_t i = 0; !rc && i < g->threads.n; i++) {
 		const struct gecko_tables *t = &g->threads.v[i].tables;
+		const double shift = g->threads.v[i].shift_ms;
 		double ms = 0;
 
 		for (uint32_t k = 0; !rc && k < t->columns[SAMPLE_STACK].n; k++) {
@@ -322,7 +331,9 @@ int gecko_add_samples(struct gecko *g)
 			const double time = gecko_number(t, SAMPLE_TIME, k);
 
 			ms = isnan(time) ? ms + (isnan(delta) ? 0 : delta) : time;
-			rc = vec_push(&order, ((struct timed){ms, i, k})) ? err_nomem(g->err) : 0;
+			rc = vec_push(&order, ((struct timed){ms + shift, i, k}))
+				     ? err_nomem(g->err)
+				     : 0;
 		}
 	}
 	if (!rc && !order.n)
@@ -330,7 +341,7 @@ int gecko_add_samples(struct gecko *g)
 			     "a file of the Firefox Profiler without samples");
 	if (order.n)
 		qsort(order.v, order.n, sizeof *order.v, by_time);
-	if (order.n && g->start_ms > 0 && g->start_ms < 1e13 && order.v[0].ms >= 0)
+	if (order.n && g->start_ms > 0 && order.v[0].ms >= 0)
 		g->p->wall_ns = (uint64_t)((g->start_ms + order.v[0].ms) * 1e6);
 	for (size_t i = 0; !rc && i < order.n; i++)
 		rc = add_sample(g, &order.v[i]);

@@ -49,7 +49,7 @@ static const struct {
 };
 
 /* Tables with rows: their columns have these names in the schema. */
-static const char *const row_tables[] = {"stackTable.", "frameTable.", "samples."};
+static const char *const row_tables[] = {"stackTable", "frameTable", "samples"};
 static const struct {
 	const char *name;
 	enum gecko_column column;
@@ -71,28 +71,49 @@ static void take_schema(struct gecko *g, size_t table, const char *name, double 
 			g->of_place[table][at] = places[table][i].column;
 }
 
-/* A row has ended: what it has not is unknown. */
-static int end_row(struct gecko *g, struct gecko_tables *t, size_t table)
+/* Where the row that is read begins in g->cells. */
+static size_t row_begin(const struct gecko *g)
 {
+	return g->row_ends.n ? g->row_ends.v[g->row_ends.n - 1] : 0;
+}
+
+/* The rows become columns. What a row has not is unknown. */
+static int end_table(struct gecko *g, struct gecko_tables *t, size_t table)
+{
+	enum gecko_column *of_place = g->of_place[table];
+	bool known = false;
 	int rc = 0;
 
-	for (size_t i = 0; !rc && i < PLACES; i++)
-		if (g->of_place[table][i] != GECKO_COLUMNS)
-			rc = vec_push(&t->columns[g->of_place[table][i]],
-				      i < g->n_row ? g->row[i] : NAN);
-	g->n_row = 0;
+	for (size_t i = 0; i < PLACES; i++) {
+		if (of_place[i] == GECKO_COLUMNS)
+			continue;
+		for (size_t r = 0, begin = 0; !rc && r < g->row_ends.n; r++) {
+			const size_t end = g->row_ends.v[r];
+
+			rc = vec_push(&t->columns[of_place[i]],
+				      i < end - begin ? g->cells.v[begin + i] : NAN);
+			begin = end;
+		}
+		of_place[i] = GECKO_COLUMNS;
+		known = true;
+	}
+	g->ret->damaged += known ? 0 : g->row_ends.n;
+	g->row_ends.n = g->cells.n = 0;
 	return rc;
 }
 
+/* `path` is that below the table; "" is its end. */
 static int take_row(struct gecko *g, struct gecko_tables *t, size_t table, const char *path,
 		    const struct json_value *v)
 {
-	if (!strncmp(path, "schema.", 7))
-		take_schema(g, table, path + 7, number_of(v));
-	else if (!strcmp(path, "data[][]") && g->n_row < PLACES)
-		g->row[g->n_row++] = number_of(v);
-	else if (!strcmp(path, "data[]") && v->kind == JSON_END)
-		return end_row(g, t, table);
+	if (!*path)
+		return end_table(g, t, table);
+	if (!strncmp(path, ".schema.", 8))
+		take_schema(g, table, path + 8, number_of(v));
+	else if (!strcmp(path, ".data[][]") && g->cells.n - row_begin(g) < PLACES)
+		return vec_push(&g->cells, number_of(v));
+	else if (!strcmp(path, ".data[]") && v->kind == JSON_END)
+		return vec_push(&g->row_ends, g->cells.n);
 	return 0;
 }
 
@@ -123,9 +144,33 @@ static void begin_thread(struct gecko *g)
 			g->of_place[i][k] = GECKO_COLUMNS;
 }
 
+static int visit(void *gecko, const struct json_value *v);
+
+/* A process of Firefox before 53 is a text among the threads: a file of its own. */
+static int take_inner(struct gecko *g, const struct json_value *v)
+{
+	const double start = g->start_ms;
+	struct err err;
+	int rc;
+
+	if (g->is_inner) {
+		g->ret->damaged++;
+		return 0;
+	}
+	g->is_inner = true;
+	rc = json_read(v->string, v->n, "", visit, g, &err);
+	g->is_inner = false;
+	g->process_ms = start;
+	g->ret->damaged += rc == -ERR_FORMAT;
+	return rc == -ERR_FORMAT ? 0 : rc;
+}
+
 static int take_thread(struct gecko *g, const char *path, const struct json_value *v)
 {
+	if (!*path && v->kind == JSON_STRING)
+		return take_inner(g, v);
 	if (!*path && v->kind == JSON_END) {
+		g->at.shift_ms = g->process_ms > 0 ? g->process_ms - g->start_ms : 0;
 		if (vec_push(&g->threads, g->at))
 			return -1;
 		begin_thread(g);
@@ -134,6 +179,8 @@ static int take_thread(struct gecko *g, const char *path, const struct json_valu
 	path += *path == '.';
 	if (!strcmp(path, "name"))
 		g->at.name = string_of(g, v);
+	else if (!strcmp(path, "processName"))
+		g->at.process = string_of(g, v);
 	else if (!strcmp(path, "pid"))
 		g->at.pid = task_of(v);
 	else if (!strcmp(path, "tid"))
@@ -150,9 +197,12 @@ static int take_thread(struct gecko *g, const char *path, const struct json_valu
 
 static int take_meta(struct gecko *g, const char *path, const struct json_value *v)
 {
-	if (!strcmp(path, "startTime"))
-		g->start_ms = number_of(v);
-	else if (!strcmp(path, "importedFrom") && v->kind == JSON_STRING)
+	if (!strcmp(path, "startTime") && number_of(v) > 0 && number_of(v) < 1e13) {
+		g->process_ms = number_of(v);
+		if (!(g->start_ms > 0))
+			g->start_ms = g->process_ms;
+	}
+	if (!strcmp(path, "importedFrom") && v->kind == JSON_STRING)
 		g->is_own = !strncmp(v->string, "unspool", strlen("unspool"));
 	else if (!strcmp(path, "categories[].name"))
 		return vec_push(&g->categories, string_of(g, v));
@@ -171,6 +221,8 @@ static int take(struct gecko *g, const char *path, const struct json_value *v)
 
 	while (!strncmp(path, processes, sizeof processes - 1))
 		path += sizeof processes - 1;
+	if (!strcmp(path, "processes[]"))
+		g->process_ms = g->start_ms;
 	if (!strncmp(path, threads, sizeof threads - 1))
 		return take_thread(g, path + sizeof threads - 1, v);
 	if (!strncmp(path, meta, sizeof meta - 1))
@@ -215,6 +267,7 @@ static int read_gecko(struct profile *p, struct input_source *s, const struct in
 	rc = json_input_read(s, visit, &g, err);
 	if (!rc)
 		rc = gecko_add_samples(&g);
+	input_note(ret, "samples without a stack were left out", g.n_without_stack, false);
 	input_note(ret, "markers of the Firefox Profiler were not read", g.n_markers, false);
 	if (rc && err && !*err->source)
 		snprintf(err->source, sizeof err->source, "%s", s->name);
@@ -226,12 +279,16 @@ static int read_gecko(struct profile *p, struct input_source *s, const struct in
 	vec_done(&g.libs);
 	vec_done(&g.categories);
 	vec_done(&g.path);
+	vec_done(&g.cells);
+	vec_done(&g.row_ends);
 	return rc;
 }
 
 static bool detect(const char *head, size_t n)
 {
 	(void)n;
+	if (json_input_has(head, "\"profileJSONWithSymbolicationTable"))
+		return false; /* Firefox's form before there were versions */
 	return json_input_has(head, "\"preprocessedProfileVersion\"") ||
 	       (json_input_has(head, "\"meta\"") && strstr(head, "\"processType\""));
 }

@@ -39,6 +39,8 @@ static const struct row rows[] = {
 	{"<!DOCTYPE", "a page", "give the recording or the stacks it was made of", 0},
 	{"<html", "a page", "give the recording or the stacks it was made of", 0},
 	{"PK\3\4", "a zip archive", "unpack it", 0},
+	{"*version", "a trace of Android's method tracing", "ui.perfetto.dev opens it", 0},
+	{"SLOW\xf3", "a trace of Android's method tracing", "ui.perfetto.dev opens it", 0},
 	{"heap profile: * @ heap/*", "the text of Go's heap profile", FETCH_PPROF, 1},
 	{"goroutine profile: total *", "the text of Go's goroutine profile", FETCH_PPROF, 1},
 	{"threadcreate profile: total *", "the text of Go's profile of threads", FETCH_PPROF, 1},
@@ -102,6 +104,9 @@ static const struct row rows[] = {
 /* Files of JSON: a key that only they have. */
 static const struct row json_rows[] = {
 	{"\"traceEvents\"", "a trace for chrome://tracing", "ui.perfetto.dev opens it", 0},
+	{"\"profileJSONWithSymbolicationTable", "a profile of Firefox from before 2016",
+	 "profiler.firefox.com opens it", 0},
+	{"\"ph\"", "a trace for chrome://tracing", "ui.perfetto.dev opens it", 0},
 	{"\"callFrame\"", "V8's .heapprofile", "speedscope and Chrome open it", 0},
 	{"\"node_fields\"", "V8's heap snapshot", NOT_STACKS, 0},
 	{"\"geckoProfile\"", "a file of the Firefox Profiler", "profiler.firefox.com opens it", 0},

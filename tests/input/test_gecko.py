@@ -71,7 +71,10 @@ tap.check("a.cc:9" in lines and "a.cc:7" in lines, "its lines", lines)
 times = [json.loads(line)["t_ns"] for line in run([RESOLVE, "-q", "-f", "jsonl", "drawn.json"]).stdout.splitlines()]
 tap.check(times == [1000000, 3000000, 3500000, 4500000], "its times", times)
 p = run([RESOLVE, "drawn.json"])
-tap.check("3 markers" in p.stderr, "markers are named as left out", p.stderr)
+tap.check("3 markers" in p.stderr and "1 samples without a stack were left out" in p.stderr, "what is left out is counted: markers, samples without a stack", p.stderr)
+named = copy.deepcopy(processed)
+named["threads"][0].update(name="GeckoMain", processName="ls")
+tap.check({way[0] for way in stacks(named)} == {"ls"}, "a main thread has the name of its process, as in samply's files")
 shared = copy.deepcopy(processed)
 shared["shared"] = {"stringArray": shared["threads"][0].pop("stringArray")}
 tap.check(stacks(shared) == want, "strings that threads share, behind them")
@@ -106,6 +109,25 @@ tap.check(times == [1500000, 3000000], "gecko: the order of time", times)
 nested = copy.deepcopy(raw)
 nested["processes"] = [copy.deepcopy(raw)]
 tap.check(stacks(nested) == {k: 2 * v for k, v in want.items()}, "gecko: other processes are in it")
+
+with open("text.json", "w", encoding="utf-8") as f:
+    f.write(json.dumps({**raw, "threads": [*raw["threads"], json.dumps({**raw, "threads": [*raw["threads"], json.dumps(raw)]})]}))
+p = run([RESOLVE, "text.json"], check=False)
+tap.check(folded(p.stdout) == {k: 2 * v for k, v in want.items()} and "1 entries could not be read" in p.stderr,
+          "gecko of old: a process that stands as a text among the threads; what it holds in turn is counted", p.stdout, p.stderr)
+backwards = copy.deepcopy(raw)
+backwards["threads"][0] = {key: dict(reversed(v.items())) if key in ("samples", "frameTable", "stackTable") else v for key, v in raw["threads"][0].items()}
+tap.check(list(backwards["threads"][0]["samples"]) == ["data", "schema"] and stacks(backwards) == want, "gecko: rows that stand before their schema")
+del backwards["threads"][0]["stackTable"]["schema"]
+p = run([RESOLVE, write("none.json", backwards)], check=False)
+tap.check(p.returncode == 2 and "entries could not be read as gecko" in p.stderr, "gecko: rows without a schema are counted", p.stderr)
+later = copy.deepcopy(raw)
+later["processes"] = [copy.deepcopy(raw)]
+later["processes"][0]["meta"]["startTime"] = 105.0
+run([RESOLVE, "-q", "-f", "jsonl", "-o", "later.jsonl", write("later.json", later)])
+with open("later.jsonl", encoding="utf-8") as f:
+    times = [json.loads(line)["t_ns"] for line in f]
+tap.check(times == [1500000, 3000000, 101500000, 103000000], "gecko: a process that began later has times of its own", times)
 
 # ---- damage -----------------------------------------------------------------------------------------------------------
 empty = copy.deepcopy(raw)
