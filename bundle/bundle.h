@@ -47,6 +47,11 @@ enum bundle_kind {
 
 #define BUNDLE_ENTRY_MAGIC 0x59524e45u /* "ENRY" */
 
+/* Of files with holes. */
+enum {
+	BUNDLE_IS_BARE = 1, /* has neither .symtab nor .debug_info: a stripped copy has as much */
+};
+
 /* As in the file. `sum` is of the header with sum 0, and of the path. */
 struct bundle_header {
 	uint32_t magic, kind;
@@ -57,7 +62,7 @@ struct bundle_header {
 	uint64_t size;	 /* of the contents, of a file with holes up to its end */
 	uint64_t packed; /* bytes in the zstd frame */
 	uint64_t stored; /* bytes of the frame */
-	uint32_t path_bytes, zero;
+	uint32_t path_bytes, flags;
 	uint64_t sum;
 };
 _Static_assert(sizeof(struct bundle_header) == 96, "as in the file");
@@ -70,6 +75,7 @@ struct bundle_entry {
 	struct build_id id;
 	uint32_t maj, min;
 	uint64_t ino, ino_generation;
+	uint32_t flags; /* BUNDLE_IS_.. */
 	uint64_t size, packed, stored_bytes;
 	const uint8_t *stored;
 };
@@ -129,7 +135,7 @@ struct bundle_blob {
 
 /* Appends the beginning of the section. Returns 0 or -1 (no memory), like the next. */
 int bundle_begin(struct bundle_blob *out);
-/* Appends an entry. Kind, path, id and inode are taken from e; size is that of a file with holes,
+/* Appends an entry. Kind, path, id, inode and flags are taken from e; size is that of a file with holes,
  * which `ranges` are of; of other kinds there is one range, from 0 on, with all contents. */
 int bundle_put(struct bundle_blob *out, const struct bundle_entry *e,
 	       const struct bundle_range *ranges, size_t n, int level);

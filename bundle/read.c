@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/hash.h"
+#include "bundle/holes.h"
 
 /* Bounds on what a section of a few bytes can ask for: all its entries together unpack to at most
  * so many times its size and PACKED_FREE. Code and tables shrink to a third or a tenth. The address
@@ -71,6 +72,7 @@ static int add(struct bundle *b, const struct bundle_header *h, const uint8_t *p
 		.ino_generation = h->ino_generation,
 		.size = h->size,
 		.packed = h->packed,
+		.flags = h->flags,
 		.stored_bytes = h->stored,
 		.stored = p + sizeof *h + h->path_bytes,
 	};
@@ -203,22 +205,6 @@ const struct bundle_entry *bundle_find_path(const struct bundle *b, enum bundle_
 
 /* ---- unpacking ---------------------------------------------------------------------------- */
 
-static int map_room(uint64_t size, struct bundle_bytes *ret, struct err *err)
-{
-	void *p;
-
-	ret->n = (size_t)size;
-	ret->mapped = (size_t)size + 1;
-	p = mmap(NULL, ret->mapped, PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (p == MAP_FAILED) {
-		*ret = (struct bundle_bytes){0};
-		return err_nomem(err);
-	}
-	ret->v = p;
-	return 0;
-}
-
 void bundle_bytes_done(struct bundle_bytes *b)
 {
 	if (b->v)
@@ -279,7 +265,7 @@ static int unpack(const struct bundle_entry *e, struct bundle_bytes *ret, struct
 			       e->path, e->size, e->packed, e->stored_bytes);
 	if (!has_holes(e->kind) && e->size != e->packed)
 		return damaged(err, e, "its sizes differ");
-	rc = map_room(e->packed, ret, err);
+	rc = holes_room(e->packed, true, ret, err);
 	if (!rc)
 		rc = inflate(e, ret->v, err);
 	if (rc)
@@ -287,17 +273,10 @@ static int unpack(const struct bundle_entry *e, struct bundle_bytes *ret, struct
 	return rc;
 }
 
-static int copy_range(void *arg, const struct bundle_range *r)
-{
-	struct bundle_bytes *to = arg;
-
-	memcpy(to->v + r->off, r->bytes, (size_t)r->size);
-	return 0;
-}
-
 int bundle_contents(const struct bundle_entry *e, struct bundle_bytes *ret, struct err *err)
 {
 	struct bundle_bytes packed;
+	struct holes holes;
 	int rc = unpack(e, &packed, err);
 
 	*ret = (struct bundle_bytes){0};
@@ -307,12 +286,12 @@ int bundle_contents(const struct bundle_entry *e, struct bundle_bytes *ret, stru
 		*ret = packed;
 		return 0;
 	}
-	rc = map_room(e->size, ret, err);
-	if (!rc)
-		rc = each_range(e, &packed, copy_range, ret, err);
+	rc = holes_begin(&holes, e->size, e->packed, err);
+	if (!rc) {
+		rc = each_range(e, &packed, holes_put, &holes, err);
+		rc = holes_finish(&holes, rc, ret, err);
+	}
 	bundle_bytes_done(&packed);
-	if (rc)
-		bundle_bytes_done(ret);
 	return rc;
 }
 

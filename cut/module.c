@@ -357,6 +357,17 @@ static int put_whole(struct elf_image *img, const struct bundle_entry *e, enum b
 	return rc;
 }
 
+/* The entry of the file that was mapped. */
+static struct bundle_entry image_entry(const struct bundle_entry *e, const struct module *m)
+{
+	struct bundle_entry ret = *e;
+	struct elf_section s;
+
+	if (m->debug != m->image && !elf_image_section(m->image, ".symtab", &s, NULL))
+		ret.flags = BUNDLE_IS_BARE;
+	return ret;
+}
+
 struct job {
 	struct module *m;
 	const struct bundle_entry *e;
@@ -382,12 +393,13 @@ static int put_image(struct job *j, struct bundle_blob *out, struct err *err)
 	struct elf_image *img = j->m->image;
 	struct hit_functions hit = {.guessed = !j->need->frames_known};
 	const bool whole = j->e->path[0] == '['; /* the vDSO */
+	const struct bundle_entry e = image_entry(j->e, j->m);
 	struct pieces p;
 	uint64_t size;
 	int rc;
 
 	if (whole || j->need->level == CUT_FULL)
-		return put_whole(img, j->e, BUNDLE_IMAGE, j->need, out, err);
+		return put_whole(img, &e, BUNDLE_IMAGE, j->need, out, err);
 	pieces_open(&p, img);
 	keep_program_headers(&p);
 	keep_sections(&p, j->need->level);
@@ -401,7 +413,7 @@ static int put_image(struct job *j, struct bundle_blob *out, struct err *err)
 		cut_symbols(&p, ".symtab", &j->symbols, j->all_symbols);
 	}
 	size = cut_headers(&p, j->m->debug == img ? &j->dwarf : &none);
-	rc = put_entry(&p, j->e, BUNDLE_IMAGE, elf_image_build_id(img), size, j->need, out, err);
+	rc = put_entry(&p, &e, BUNDLE_IMAGE, elf_image_build_id(img), size, j->need, out, err);
 	vec_done(&hit.bare);
 	vec_done(&hit.lost);
 	pieces_done(&p);

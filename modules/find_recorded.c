@@ -76,7 +76,9 @@ struct elf_image *find_recorded_debug(struct finder *f, const struct build_id *i
 	img = open_entry(f, e);
 	/* The file that was mapped has its symbols and DWARF itself, and the one here was stripped.
 	 */
-	if (!img && f->entry->m.image && elf_image_mtime_ns(f->entry->m.image))
-		img = open_entry(f, bundle_find_id(b, BUNDLE_IMAGE, id));
+	if (!img && f->entry->m.image && elf_image_mtime_ns(f->entry->m.image)) {
+		e = bundle_find_id(b, BUNDLE_IMAGE, id);
+		img = open_entry(f, e && e->flags & BUNDLE_IS_BARE ? NULL : e);
+	}
 	return img && (image_has(img, ".debug_info") || image_has(img, ".symtab")) ? img : NULL;
 }

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
@@ -75,6 +76,60 @@ static void comes_back(void **state)
 	assert_null(bundle_find(b, BUNDLE_IMAGE, &dso));
 	bundle_free(b);
 	vec_done(&out);
+}
+
+enum { BIG_BYTES = 3 << 20, BIG_RANGES = 900 };
+
+/* A file with this many ranges, near and far, small and larger than what is written at once; a
+ * damaged one may have them in any order, and one over the other. */
+static void many_ranges(bool in_order, bool small_files)
+{
+	static uint8_t bytes_of[1 << 20], want[BIG_BYTES + 1];
+	const struct rlimit small = {4096, RLIM_INFINITY};
+	struct bundle_range ranges[BIG_RANGES];
+	struct bundle_blob out = {0};
+	struct bundle_entry e = {.kind = BUNDLE_IMAGE, .path = "/big", .size = BIG_BYTES};
+	struct bundle_bytes bytes;
+	struct bundle *b;
+	struct rlimit before;
+	uint64_t at = 5, i;
+
+	for (i = 0; i < sizeof bytes_of; i++)
+		bytes_of[i] = (uint8_t)(1 + i * 2654435761u % 255);
+	memset(want, 0, sizeof want);
+	for (i = 0; i < BIG_RANGES; i++) {
+		const uint64_t size = i == 400 ? 600 << 10 : 1 + i * 7919 % 700;
+
+		if (!in_order)
+			at = i * 104729 * 31 % (BIG_BYTES - (600 << 10));
+		ranges[i] = (struct bundle_range){at, size, bytes_of + i};
+		memcpy(want + at, bytes_of + i, (size_t)size);
+		at += size + (i % 50 ? i % 90 : 20000);
+	}
+	assert_true(at < BIG_BYTES);
+	assert_int_equal(bundle_begin(&out) | bundle_put(&out, &e, ranges, BIG_RANGES, 1), 0);
+	assert_int_equal(bundle_open(&b, out.v, out.n, NULL), 0);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	if (small_files)
+		assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	assert_int_equal(bundle_contents(bundle_at(b, 0), &bytes, NULL), 0);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_int_equal(bytes.n, BIG_BYTES);
+	assert_memory_equal(bytes.v, want, BIG_BYTES + 1);
+	bytes.v[at] = 1; /* they are the caller's */
+	bundle_bytes_done(&bytes);
+	bundle_free(b);
+	vec_done(&out);
+}
+
+static void ranges(void **state)
+{
+	(void)state;
+	many_ranges(true, false);
+	many_ranges(false, false);
+	/* Where no file may get that large, in memory of its own. */
+	many_ranges(true, true);
+	many_ranges(false, true);
 }
 
 /* Every byte flipped, every length cut: nothing crashes, and what opens is what was put in. */
@@ -169,10 +224,8 @@ static void bomb(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(comes_back),
-		cmocka_unit_test(damage),
-		cmocka_unit_test(claims),
-		cmocka_unit_test(bomb),
+		cmocka_unit_test(comes_back), cmocka_unit_test(ranges), cmocka_unit_test(damage),
+		cmocka_unit_test(claims),     cmocka_unit_test(bomb),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
