@@ -16,6 +16,7 @@ enum {
 	PAGE = 4 << 10,
 	LARGE_PAGE = PAGES_LARGE,
 	FEW_PAGES = 16 * PAGE,
+	WORTH_LARGE = 512 << 10,
 	/* How much the kernel maps at most by one fault, if it is in the page cache in small pages
 	 * (fault_around_bytes of mm/memory.c). */
 	FAULT_AROUND = 64 << 10,
@@ -67,6 +68,18 @@ void *pages_calloc(size_t n, size_t size)
 		return NULL;
 	pages_large(p, size);
 	return memset(p, 0, size);
+}
+
+void *pages_alloc(size_t size)
+{
+	void *p;
+
+	if (size < WORTH_LARGE || size > SIZE_MAX - LARGE_PAGE)
+		return malloc(size ? size : 1);
+	size = (size + LARGE_PAGE - 1) & ~(size_t)(LARGE_PAGE - 1);
+	p = aligned_alloc(LARGE_PAGE, size);
+	pages_large(p, size);
+	return p;
 }
 
 void pages_touch(const void *p, size_t size)

@@ -1,6 +1,6 @@
 /* pages.h - memory with few page faults: a fault costs more than clearing the page.
  *
- * The first six functions are hints: where the kernel ignores them everything works, only slower.
+ * The first seven functions are hints: where the kernel ignores them everything works, only slower.
  */
 #ifndef BASE_PAGES_H
 #define BASE_PAGES_H
@@ -16,6 +16,9 @@ void pages_large(void *p, size_t size);
 /* calloc() for tables that are accessed at random: on large pages if it is large enough, else with
  * all pages faulted in at once. */
 void *pages_calloc(size_t n, size_t size);
+/* malloc() for what will be filled from end to end, and given back soon: on large pages, the last
+ * one too, from 512 KiB on. free() releases it. */
+void *pages_alloc(size_t size);
 /* For fresh memory that will be filled soon: faults in all its pages at once. */
 void pages_populate(void *p, size_t size);
 /* Takes the page faults of a range of a mapped file now, ahead of the thread that will read it. */

@@ -5,6 +5,7 @@
 #include <zstd.h>
 
 #include "base/hash.h"
+#include "base/pages.h"
 
 enum { ALIGN = 8 };
 
@@ -39,9 +40,18 @@ static bool has_holes(enum bundle_kind kind)
 static int gather(struct bundle_blob *packed, enum bundle_kind kind,
 		  const struct bundle_range *ranges, size_t n)
 {
-	uint64_t count = n;
-	int rc = has_holes(kind) ? put(packed, &count, sizeof count) : 0;
+	uint64_t count = n, room = 8 + 16 * n;
+	int rc = 0;
 	size_t i;
+
+	for (i = 0; i < n; i++)
+		room += ranges[i].size;
+	packed->v = pages_alloc((size_t)room);
+	if (!packed->v)
+		return -1;
+	packed->cap = (size_t)room;
+	if (has_holes(kind))
+		rc = put(packed, &count, sizeof count);
 
 	for (i = 0; i < n && !rc && has_holes(kind); i++)
 		rc = put(packed, &ranges[i].off, 8) || put(packed, &ranges[i].size, 8);
@@ -81,6 +91,7 @@ static struct bundle_header header_of(const struct bundle_entry *e,
 		.size = has_holes(e->kind) ? e->size : packed->n,
 		.packed = packed->n,
 		.path_bytes = (uint32_t)strlen(e->path),
+		.flags = e->flags,
 	};
 
 	memcpy(h.id, e->id.bytes, sizeof h.id);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/pages.h"
 #include "capture/bundle_write.h"
 
 enum { TEXT_BYTES = 8 << 20, TEXT_BYTES_MAX = 256 << 20 };
@@ -13,7 +14,7 @@ static char *read_list(void)
 {
 	int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
 	size_t n = 0, cap = TEXT_BYTES;
-	char *text = fd < 0 ? NULL : malloc(cap + 1), *more;
+	char *text = fd < 0 ? NULL : pages_alloc(cap + 1), *more;
 	ssize_t got = 1;
 
 	while (text && got > 0 && cap < TEXT_BYTES_MAX) {
@@ -63,43 +64,50 @@ static bool take_line(char **at, struct cut_symbol *s)
 }
 
 /* Of several names at one place the last one in the list is the one that is shown. */
-static int by_start(const void *a, const void *b)
+static bool is_nearer(const struct cut_symbol *s, const struct cut_symbol *than)
 {
-	const struct cut_symbol *x = a, *y = b;
+	return !than->name || s->start > than->start ||
+	       (s->start == than->start && s->name > than->name);
+}
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->name < y->name ? -1 : x->name > y->name;
+/* Of the symbols that begin before an address, and not before the one below it, the last one. */
+static struct cut_symbol *last_before(char *text, const struct cut_addrs *ips)
+{
+	struct cut_symbol *last = calloc(ips->n + 1, sizeof *last), s;
+
+	while (last && *text) {
+		size_t i = take_line(&text, &s) ? cut_addrs_below(ips, s.start) : ips->n;
+
+		if (i < ips->n && is_nearer(&s, &last[i]))
+			last[i] = s;
+	}
+	return last;
 }
 
 int kernel_functions_find(struct kernel_functions *k, const struct cut_addrs *ips)
 {
-	VEC(struct cut_symbol) all = {0};
-	struct cut_symbol s = {0};
-	size_t i, at = 0;
-	char *line;
+	struct cut_symbol *last, s = {0};
+	size_t i;
 	int rc = 0;
 
 	k->text = ips->n ? read_list() : NULL;
-	for (line = k->text; line && *line && !rc;)
-		if (take_line(&line, &s))
-			rc = vec_push(&all, s);
-	if (all.n)
-		qsort(all.v, all.n, sizeof *all.v, by_start);
-	for (i = 0; i < ips->n && !rc && all.n; i++) {
-		while (at + 1 < all.n && all.v[at + 1].start <= ips->v[i])
-			at++;
-		if (all.v[at].start > ips->v[i])
+	if (!k->text)
+		return 0;
+	last = last_before(k->text, ips);
+	for (i = 0; i < ips->n && last && !rc; i++) {
+		if (last[i].name)
+			s = last[i];
+		if (!s.name)
 			continue;
-		if (k->v.n && k->v.v[k->v.n - 1].start == all.v[at].start) {
+		if (k->v.n && k->v.v[k->v.n - 1].start == s.start) {
 			k->v.v[k->v.n - 1].end = ips->v[i] + 1;
 			continue;
 		}
-		s = all.v[at];
 		s.end = ips->v[i] + 1;
 		rc = vec_push(&k->v, s);
 	}
-	vec_done(&all);
+	rc = last ? rc : -1;
+	free(last);
 	return rc;
 }
 

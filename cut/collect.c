@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "base/hash.h"
+#include "base/pages.h"
 #include "base/processor.h"
 #include "cut/cut.h"
 #include "reader/reader.h"
@@ -240,7 +241,7 @@ int cut_collect(struct cut_hits **ret, struct perf_file *f, struct modules *ms, 
 
 	*ret = h;
 	if (h)
-		h->words = calloc(WORDS_KNOWN, sizeof *h->words);
+		h->words = pages_calloc(WORDS_KNOWN, sizeof *h->words);
 	if (!h || !h->words)
 		return err_nomem(err);
 	h->modules = ms;

@@ -29,6 +29,8 @@ struct cut_addrs {
 
 /* Sorts, and removes duplicates. */
 void cut_addrs_sort(struct cut_addrs *a);
+/* a is sorted: how many are less than v. */
+size_t cut_addrs_below(const struct cut_addrs *a, uint64_t v);
 
 enum cut_level {
 	CUT_IDS,     /* headers and build id */

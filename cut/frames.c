@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pages.h"
 #include "cut/pieces.h"
 #include "functions/functions.h"
 
@@ -24,6 +25,8 @@ enum {
 	SAME_MAX = 64,
 	HDR_BYTES = 12, /* version, three encodings, two pointers of four bytes */
 	FILLER_BYTES = 16,
+	/* Few entries are smaller. */
+	ENTRY_BYTES = 24,
 };
 
 struct entry {
@@ -49,12 +52,24 @@ static int by_start(const void *a, const void *b)
 	return x->off < y->off ? -1 : x->off > y->off;
 }
 
+/* Room for all entries, so that the list need not move. */
+static int reserve(struct frames *f)
+{
+	const size_t n = (size_t)f->sec.size / ENTRY_BYTES + 1;
+
+	f->entries.v = pages_alloc(n * sizeof *f->entries.v);
+	f->entries.cap = f->entries.v ? n : 0;
+	return f->entries.v ? 0 : -1;
+}
+
 static int read_all(struct frames *f)
 {
 	uint64_t off, next;
 	struct cfi_fde fde;
 	size_t i;
 
+	if (reserve(f))
+		return -1;
 	for (off = 0; off < f->sec.size; off = next) {
 		enum cfi_entry_kind kind = cfi_entry_at(&f->sec, off, &next);
 		struct entry e = {.off = off, .next = next, .is_cie = kind != CFI_ENTRY_FDE};

@@ -4,10 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pages.h"
 #include "base/sort.h"
 
-/* Ranges closer than this become one: a row in the list takes more. */
-enum { NEAR_BYTES = 48 };
+enum {
+	/* Ranges closer than this become one: a row in the list takes more. */
+	NEAR_BYTES = 48,
+	TABLE_BYTES = 256 << 10,
+};
 
 void pieces_put(struct pieces *p, uint64_t off, uint64_t size, const uint8_t *bytes)
 {
@@ -50,15 +54,30 @@ uint8_t *pieces_zeros(struct pieces *p, uint64_t size)
 	if (size > 2 * p->size - p->copied) /* tables may share their names */
 		return NULL;
 	p->copied += size;
-	room = arena_alloc(&p->owned, (size_t)size);
+	if (size < TABLE_BYTES) {
+		room = arena_alloc(&p->owned, (size_t)size);
+	} else {
+		room = pages_alloc((size_t)size);
+		if (room && vec_push(&p->tables, room)) {
+			free(room);
+			room = NULL;
+		}
+		if (room)
+			memset(room, 0, (size_t)size);
+	}
 	p->nomem |= !room;
 	return room;
 }
 
 void pieces_done(struct pieces *p)
 {
+	size_t i;
+
 	vec_done(&p->v);
 	vec_done(&p->stubs);
+	for (i = 0; i < p->tables.n; i++)
+		free(p->tables.v[i]);
+	vec_done(&p->tables);
 	arena_done(&p->owned);
 }
 

@@ -14,6 +14,7 @@ struct pieces {
 	VEC(struct bundle_range) v;
 	struct cut_addrs stubs; /* symbols (numbers in .dynsym) that the PLT names */
 	struct arena owned;	/* changed copies */
+	VEC(uint8_t *) tables;	/* those that take many pages */
 	uint64_t copied;	/* bytes of these that are tables of the file */
 	bool nomem;
 };
@@ -47,9 +48,8 @@ struct hit_functions {
 void cut_frames(struct pieces *p, struct module *m, const struct cut_addrs *code,
 		struct hit_functions *hit);
 void cut_debug_frame(struct pieces *p, const struct cut_addrs *code);
-/* a is sorted: has it v; how many are less than v. */
+/* a is sorted: has it v? */
 bool cut_addrs_has(const struct cut_addrs *a, uint64_t v);
-size_t cut_addrs_below(const struct cut_addrs *a, uint64_t v);
 /* symbols.c: keeps the symbols that cover the addresses, begin before or follow them. */
 void cut_symbols(struct pieces *p, const char *table, const struct cut_addrs *addrs, bool all);
 /* The dynamic relocations that name stubs of the PLT. Adds the functions that these call. */
