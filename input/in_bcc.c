@@ -33,7 +33,9 @@ struct reader {
 	VEC(uint32_t) stack;
 	size_t n_kernel;
 	VEC(uint32_t) root_first;
-	bool is_waker; /* offwaketime: a second stack, of the thread that has woken the first */
+	bool is_dtrace;	   /* a stack of the kernel and one of the process, an empty line between */
+	bool is_next_head; /* the second line of what dtrace prints first */
+	bool is_waker;	   /* offwaketime: a second stack, of the thread that has woken the first */
 };
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -103,6 +105,12 @@ static bool is_bare_frame(const char *s, size_t n)
 	while (at && isdigit((unsigned char)s[at - 1]))
 		at--;
 	return at > 1 && at < n && s[at - 1] == '+';
+}
+
+/* "CPU     ID                    FUNCTION:NAME", and below it "  0  64091    :tick-60s". */
+static bool is_dtrace_head(const char *line)
+{
+	return str_starts_with(line, "CPU ") && str_ends_with(line, " FUNCTION:NAME");
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
@@ -273,10 +281,17 @@ static int read_line(void *reader, char *line, size_t n, struct err *err)
 {
 	struct reader *r = reader;
 	size_t blank = strspn(line, " \t");
+	bool is_head = r->is_next_head;
 	int rc;
 
 	while (n > blank && isspace((unsigned char)line[n - 1]))
 		line[--n] = '\0';
+	r->is_next_head = is_dtrace_head(line);
+	r->is_dtrace |= r->is_next_head;
+	if (is_head)
+		return 0;
+	if (n <= blank && r->is_dtrace && r->stack.n)
+		return to_kernel(r, err);
 	if (n > blank && blank >= (*line == '\t' ? 1 : 2))
 		return read_inner(r, line + blank, n - blank, err);
 	if (n > blank && is_weight_line(line, &r->bytes, &r->bytes))
@@ -296,7 +311,7 @@ static int read_line(void *reader, char *line, size_t n, struct err *err)
 
 struct looks {
 	size_t frames, bare, weights_after, weights_before, blocks, open, others;
-	bool in_block, is_bpftrace;
+	bool in_block, is_bpftrace, is_dtrace;
 };
 
 static void look_at(struct looks *l, const char *line)
@@ -305,6 +320,7 @@ static void look_at(struct looks *l, const char *line)
 	uint64_t number;
 
 	l->is_bpftrace |= str_starts_with(line, "Attach");
+	l->is_dtrace |= is_dtrace_head(line);
 	if (is_weight_line(line, &number, &number)) {
 		l->weights_before++;
 		return;
@@ -321,6 +337,8 @@ static void look_at(struct looks *l, const char *line)
 		l->bare += is_bare_frame(line + blank, n - blank);
 		return;
 	}
+	if (blank == n && l->is_dtrace)
+		return; /* a second stack may follow */
 	l->open += l->in_block;
 	l->in_block = false;
 	l->others += blank < n;
@@ -422,7 +440,8 @@ static int read_bcc(struct profile *p, struct input_source *s, const struct inpu
 
 const struct input_format input_bcc = {
 	.name = "bcc",
-	.help = "what bcc's profile, offcputime, stackcount .. and bpftrace's printf() print",
+	.help = "what bcc's profile, offcputime, stackcount .., dtrace, and bpftrace's printf() "
+		"print",
 	.detect = detect,
 	.read = read_bcc,
 };

@@ -91,9 +91,12 @@ static bool is_known(const struct reader *r, uint32_t name)
 static int take_object(struct reader *r, const char *s, struct err *err)
 {
 	struct profile_mapping m = {.kind = DSO_UNKNOWN};
-	const int rc = take_name(r, &r->objects, s, &m.path, err);
+	int rc;
 
 	r->mapping = 0;
+	if (!*s) /* as pprof writes where it knows none */
+		return 0;
+	rc = take_name(r, &r->objects, s, &m.path, err);
 	if (rc || !is_known(r, m.path))
 		return rc;
 	return profile_add_mapping(r->p, &m, &r->mapping, err);

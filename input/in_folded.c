@@ -99,7 +99,7 @@ static bool cut_weight(const char *s, size_t *n, struct weight *w)
 	while (at > 1 && (s[at - 1] == ' ' || s[at - 1] == '\t'))
 		at--;
 	*n = at;
-	return s[at - 1] != ';' || at == 1;
+	return true;
 }
 
 /* ---- recognising ----------------------------------------------------------------------------- */
@@ -118,6 +118,8 @@ static void look_at(struct looks *l, const char *s, size_t n)
 	size_t rest = n, i;
 	bool weighs = !isspace((unsigned char)*s) && cut_weight(s, &rest, &w);
 
+	/* In a program's text a number may follow; in stacks the last frame may have no name. */
+	weighs = weighs && (s[rest - 1] != ';' || rest == 1);
 	l->others += !weighs;
 	if (!weighs)
 		return;

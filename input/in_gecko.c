@@ -217,8 +217,10 @@ static int take_meta(struct gecko *g, const char *path, const struct json_value 
 static int take(struct gecko *g, const char *path, const struct json_value *v)
 {
 	static const char processes[] = "processes[].", threads[] = "threads[]", meta[] = "meta.",
-			  shared[] = "shared.", libs[] = "libs[]";
+			  shared[] = "shared.", libs[] = "libs[]", wrapped[] = "profile.";
 
+	if (!strncmp(path, wrapped, sizeof wrapped - 1)) /* Firefox's own tool, until 2021 */
+		path += sizeof wrapped - 1;
 	while (!strncmp(path, processes, sizeof processes - 1))
 		path += sizeof processes - 1;
 	if (!strcmp(path, "processes[]"))
@@ -289,7 +291,8 @@ static bool detect(const char *head, size_t n)
 	(void)n;
 	if (json_input_has(head, "\"profileJSONWithSymbolicationTable"))
 		return false; /* Firefox's form before there were versions */
-	return json_input_has(head, "\"preprocessedProfileVersion\"") ||
+	return json_input_has(head, "\"isOffMainThread\"") ||
+	       json_input_has(head, "\"preprocessedProfileVersion\"") ||
 	       (json_input_has(head, "\"meta\"") && strstr(head, "\"processType\""));
 }
 

@@ -46,6 +46,8 @@ static int read_magic(struct perf_file *f, ssize_t n)
 		{"SIMPLEPERF", 10, "it is a report of simpleperf"},
 		{"PK\3\4", 4, "it is a zip file"},
 		{"BZh", 3, "it is packed with bzip2"},
+		{"\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0", 16,
+		 "it is a CPU profile of gperftools (go tool pprof -proto makes pprof of it)"},
 		{"\0\0\0\0\0\0\0\0", 8,
 		 "it begins with zeros, as where a recorder that writes its header last "
 		 "(simpleperf) was killed"},

@@ -34,6 +34,14 @@ BCC = (
     ("offcputime", "Tracing off-CPU time (us) of all threads by user + kernel stack... Hit Ctrl-C to end.\n\n    schedule\n    main\n    -                x (1)\n        1700\n\n", {"x;main;schedule": 1700}, []),
     ("stackcount", "\n  vfs_read\n  ksys_read\n    12\n\n  vfs_read\n  sys_read\n    3\n\n", {"ksys_read;vfs_read": 12, "sys_read;vfs_read": 3}, []),
     ("stackcount -P, bytes of python 3", "Tracing 1 functions for \"vfs_read\"... Hit Ctrl-C to end.\n^C\n  b'vfs_read'\n  b'ksys_read'\n    b'bash' [123]\n    12\n\nDetaching...\n", {"bash-123;ksys_read;vfs_read": 12}, ["--with-pid"]),
+    ("dtrace: a stack of the kernel", "CPU     ID                    FUNCTION:NAME\n  0  64091                        :tick-60s \n\n\n"
+     "              genunix`vn_free+0x9a\n              unix`sys_syscall+0x17d\n               12\n\n              unix`idle+0x1\n                2\n",
+     {"unix`sys_syscall;genunix`vn_free": 12, "unix`idle": 2}, []),
+    ("dtrace: stacks of the kernel and of the process", "CPU     ID                    FUNCTION:NAME\n 30  76446                       :tick-10ms \n\n\n\n"
+     "              libc.so.1`_thrp_setup+0x77\n              libc.so.1`_lwp_start\n                1\n\n"
+     "              zfs`zfs_write+0x475\n              unix`sys_syscall+0x17d\n\n              libc.so.1`__pwrite+0xa\n              libc.so.1`_lwp_start\n                3\n\n"
+     "              unix`thread_start+0xb\n\n                7\n",
+     {"libc.so.1`_lwp_start;libc.so.1`_thrp_setup": 1, "libc.so.1`_lwp_start;libc.so.1`__pwrite;unix`sys_syscall_[k];zfs`zfs_write_[k]": 3, "unix`thread_start_[k]": 7}, ["--kernel"]),
     ("stackcount with offsets and modules", "\n  malloc+0x0 [libc.so.6]\n  main+0x1d [x]\n    12\n\n", {"main;malloc": 12}, []),
     ("mallocstacks", "Attaching to malloc in pid 12, Ctrl+C to quit.\n380928 bytes allocated at:\n\tmalloc+0x17\n\tmain+0x2\n\n16 bytes allocated at:\n\tf+0x17\n\n", {"main;malloc": 380928, "f": 16}, []),
     ("memleak", "[11:16:33] Top 2 stacks with outstanding allocations:\n\taddr = 948cd0 size = 16\n\t1000 bytes in 10 allocations from stack\n\t\t0x0000563b2f3b5169\tmain+0x3a [a]\n"

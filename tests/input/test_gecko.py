@@ -110,6 +110,7 @@ nested = copy.deepcopy(raw)
 nested["processes"] = [copy.deepcopy(raw)]
 tap.check(stacks(nested) == {k: 2 * v for k, v in want.items()}, "gecko: other processes are in it")
 
+tap.check(stacks({"label": "", "duration": 9.5, "markers": [{"isOffMainThread": False}], "profile": raw}) == want, "gecko: wrapped, as Firefox's own tool saved it")
 with open("text.json", "w", encoding="utf-8") as f:
     f.write(json.dumps({**raw, "threads": [*raw["threads"], json.dumps({**raw, "threads": [*raw["threads"], json.dumps(raw)]})]}))
 p = run([RESOLVE, "text.json"], check=False)

@@ -168,6 +168,9 @@ tap.check(folded(out) == {"c;main;f": 20}, "folded: two columns, --event new sho
 write("bad.folded", "c;main 1\nthis is no number\n\n# a comment\nc;f 2\n")
 code, out, err = resolve("bad.folded")
 tap.check(code == 1 and folded(out) == {"c;main": 1, "c;f": 2} and "1 lines" in err and "line 2" in err, "folded: a line without a number is counted, the first is named", err)
+write("nameless.folded", "c;main 1\nc;f;  3\nc;;g 2\n")
+code, out, err = resolve("nameless.folded")
+tap.check(code == 0 and folded(out) == {"c;main": 1, "c;f": 3, "c;g": 2}, "folded: frames without a name, also the last one, cost no weight", out, err)
 write("numbers.folded", "c;g 1.5\nc;f 18446744073709551616\nc;h 4\n")
 code, out, err = resolve("numbers.folded")
 tap.check(code == 1 and folded(out) == {"c;g": 15, "c;h": 40} and "1 lines" in err and "line 2" in err and "times 10" in err,
