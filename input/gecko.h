@@ -62,7 +62,7 @@ struct gecko {
 	bool is_own;			/* of resolve, which has samples of any event */
 	uint32_t event;			/* string id: what those are of; 0: not known */
 	double start_ms;		/* of the whole file, since the epoch; 0: not known */
-	uint64_t n_markers, n_without_stack;
+	uint64_t n_markers, n_without_stack, n_nameless;
 	/* Private to in_gecko.c: the thread, process, library .. that is read. */
 	struct gecko_thread at;
 	uint32_t lib, label;

@@ -147,6 +147,7 @@ static int make_location(struct gecko *g, const struct gecko_tables *t, uint32_t
 	if (place_of(g, t, frame, &at))
 		return err_nomem(g->err);
 	named = !is_no_name(g, &at);
+	g->n_nameless += !named && at.name && !g->is_own;
 	if (add_mapping(g, &at, &l.mapping))
 		return -(int)g->err->code;
 	l.is_kernel =

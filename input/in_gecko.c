@@ -270,6 +270,9 @@ static int read_gecko(struct profile *p, struct input_source *s, const struct in
 	if (!rc)
 		rc = gecko_add_samples(&g);
 	input_note(ret, "samples without a stack were left out", g.n_without_stack, false);
+	input_note(ret,
+		   "addresses have no names: samply finds them in the browser, which can save them",
+		   g.n_nameless, false);
 	input_note(ret, "markers of the Firefox Profiler were not read", g.n_markers, false);
 	if (rc && err && !*err->source)
 		snprintf(err->source, sizeof err->source, "%s", s->name);

@@ -71,7 +71,7 @@ tap.check("a.cc:9" in lines and "a.cc:7" in lines, "its lines", lines)
 times = [json.loads(line)["t_ns"] for line in run([RESOLVE, "-q", "-f", "jsonl", "drawn.json"]).stdout.splitlines()]
 tap.check(times == [1000000, 3000000, 3500000, 4500000], "its times", times)
 p = run([RESOLVE, "drawn.json"])
-tap.check("3 markers" in p.stderr and "1 samples without a stack were left out" in p.stderr, "what is left out is counted: markers, samples without a stack", p.stderr)
+tap.check("3 markers" in p.stderr and "1 samples without a stack were left out" in p.stderr and "1 addresses have no names" in p.stderr, "what is left out is counted: markers, samples without a stack, names", p.stderr)
 named = copy.deepcopy(processed)
 named["threads"][0].update(name="GeckoMain", processName="ls")
 tap.check({way[0] for way in stacks(named)} == {"ls"}, "a main thread has the name of its process, as in samply's files")
