@@ -219,6 +219,50 @@ static enum code_state state_of(const struct comparison *c, enum side side, cons
 	return code_compare(mine, its, vaddr);
 }
 
+/* Adds the length of a function that ran; of the other side's only if no sample was in it there,
+ * for it counts by itself then. */
+static void add_size(const struct comparison *c, enum side side, const struct ran *r,
+		     const bool *ran_there)
+{
+	const struct code_image *mine = c->of[side][r->build], *its;
+	struct code_size *size = &c->g->code_sizes[r->key];
+	const struct code_symbol *s, *like;
+	uint64_t vaddr;
+
+	if (!mine || !mine->by_address.n || r->off == NO_OFFSET ||
+	    c->other[side][r->build] == UINT32_MAX)
+		return;
+	its = c->of[!side][c->other[side][r->build]];
+	if (!its || !its->by_address.n || !elf_image_off_to_vaddr(mine->img, r->off, &vaddr))
+		return;
+	s = code_symbol_at(mine, vaddr);
+	if (!s)
+		return;
+	like = ran_there[r->key] ? NULL : code_symbol_like(its, s);
+	size->is_known = true;
+	size->bytes[side] += s->size;
+	size->bytes[!side] += like ? like->size : 0;
+}
+
+static int measure_ran(const struct comparison *c)
+{
+	bool *there = calloc(c->g->info.n + 1, sizeof *there);
+	size_t i;
+	int s;
+
+	for (s = 0; there && s < SIDE_N; s++) {
+		const struct side_code *mine = &c->g->code[s], *its = &c->g->code[!s];
+
+		memset(there, 0, c->g->info.n * sizeof *there);
+		for (i = 0; i < its->ran.n; i++)
+			there[its->ran.v[i].key] = true;
+		for (i = 0; i < mine->ran.n; i++)
+			add_size(c, (enum side)s, &mine->ran.v[i], there);
+	}
+	free(there);
+	return there ? 0 : -1;
+}
+
 /* Compares the functions that ran. Returns whether all of them are the same. */
 static bool compare_ran(const struct comparison *c)
 {
@@ -298,11 +342,12 @@ int builds_compare(struct regress *g, bool *all, struct err *err)
 			rc = rc ? rc : err_nomem(err);
 	}
 	g->code_state = calloc(g->info.n + 1, 1);
-	if (!rc && !g->code_state)
+	g->code_sizes = calloc(g->info.n + 1, sizeof *g->code_sizes);
+	if (!rc && (!g->code_state || !g->code_sizes))
 		rc = err_nomem(err);
 	if (!rc) {
 		pair_up(&c);
-		rc = open_all(&c) ? err_nomem(err) : 0;
+		rc = open_all(&c) || measure_ran(&c) ? err_nomem(err) : 0;
 	}
 	ran = !rc && compare_ran(&c) && c.is_program;
 	*all = ran && is_known(&g->code[SIDE_BASE]) && is_known(&g->code[SIDE_NEW]) &&

@@ -150,19 +150,23 @@ const char *report_code(const struct regress *g)
 /* Without lines there are no inlined functions: what moves with them looks like growth. */
 const char *report_inlines(const struct regress *g)
 {
-	uint32_t line;
+	const char *ret = "";
 	size_t i;
 
 	for (i = 0; i < g->findings.n; i++) {
 		const struct finding *f = &g->findings.v[i];
 
 		if (f->kind != FINDING_TOTAL && verdict_is_gated(f->verdict) &&
-		    !g->info.v[f->key].is_kernel && !*regress_file(g, f->key, &line))
+		    !g->info.v[f->key].is_kernel && lacks_lines(g, g->info.v[f->key].dso))
 			return "no lines are known of a function that fails (no debug "
 			       "information, or a profile without lines): what was compiled into "
 			       "it counts as its own, also if it only moved there\n";
+		if (f->verdict == VERDICT_MOVED && f->how == MOVED_UNSEEN)
+			ret = "perhaps inlined: no inlined functions are known of its module (no "
+			      "debug information, or a profile without lines), and another "
+			      "function there lost as much; -g tells\n";
 	}
-	return "";
+	return ret;
 }
 
 void report_found(const struct regress *g, struct text *t)

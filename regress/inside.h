@@ -11,8 +11,17 @@ struct key_info {
 	uint32_t file[SIDE_N],
 		line[SIDE_N]; /* where it begins, as each side has it; 0: not known */
 	bool is_kernel, is_async, is_unknown;
+	bool is_of_file; /* of a program or a library that is known by name */
 	/* The linker has merged it with others of the same code: "f [+1]". */
 	bool is_folded[SIDE_N];
+	/* Some of its code has lines, or functions inlined into it are known. */
+	bool has_lines[SIDE_N];
+};
+
+/* How long a function's machine code is. */
+struct code_size {
+	uint64_t bytes[SIDE_N]; /* 0: the side has no such function */
+	bool is_known;		/* the files of both sides are here, with symbols */
 };
 
 /* One run: stacks of keys. Node 0 is the root. */
@@ -114,7 +123,8 @@ struct regress {
 	struct side_code code[SIDE_N];
 	VEC(struct line_count) lines;
 	struct hash_index lines_known;
-	uint8_t *code_state; /* by key: enum code_state; NULL: not looked at */
+	uint8_t *code_state;	      /* by key: enum code_state; NULL: not looked at */
+	struct code_size *code_sizes; /* by key; with code_state */
 	VEC(struct rule) rules;
 	VEC(char *) notes, warnings;
 	struct family self, incl;
@@ -153,13 +163,18 @@ int lines_see(struct regress *g, enum side side, const struct profile *p, const 
 /* Finds the lines with most of a change; s: sums of the sides' size factors. */
 void lines_of(const struct regress *g, const double *s, struct finding *f);
 
+/* ---- unseen.c */
+/* Does a side have samples of a module (id of its name), but no lines of it? Then no functions are
+ * known that were inlined there. */
+bool lacks_lines(const struct regress *g, uint32_t dso);
+
 /* ---- builds.c */
 /* Notes the files and functions of a run; keys: of the locations' outermost functions. */
 int builds_see(struct regress *g, enum side side, const struct profile *p, const uint32_t *keys);
 void builds_done(struct side_code *c);
-/* Compares the machine code of the functions that ran; sets code_state, and *all: is all code of
- * the program, which was built anew, the same except for its addresses, and did all runs have the
- * same arguments? Returns 0 or negative. */
+/* Compares the machine code of the functions that ran; sets code_state, code_sizes, and *all: is
+ * all code of the program, which was built anew, the same except for its addresses, and did all
+ * runs have the same arguments? Returns 0 or negative. */
 int builds_compare(struct regress *g, bool *all, struct err *err);
 
 /* ---- fingerprint.c */

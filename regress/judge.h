@@ -64,6 +64,11 @@ bool all_changed_alike(struct regress *g);
 /* Fills `moved`. */
 void find_moved(struct judge *j);
 
+/* ---- unseen.c */
+/* Can it be that what was inlined into `lost` is inlined into `grew` now (keys), and nothing tells
+ * so? */
+bool may_be_inlined_unseen(const struct judge *j, uint32_t grew, uint32_t lost);
+
 /* ---- net.c */
 /* Functions that took the place of others are REPLACED: the findings so far. Returns 0 or -1. */
 int judge_replaced(struct judge *j);

@@ -20,8 +20,8 @@ const char *verdict_text(enum verdict v)
 
 const char *moved_how_text(enum moved_how h)
 {
-	static const char *const texts[MOVED_N] = {"shifted", "inlined", "outlined",
-						   "renamed", "folded",	 "calls"};
+	static const char *const texts[MOVED_N] = {
+		"shifted", "inlined", "outlined", "renamed", "folded", "calls", "perhaps inlined"};
 
 	return texts[h];
 }
@@ -90,6 +90,7 @@ void regress_free(struct regress *g)
 	builds_done(&g->code[SIDE_BASE]);
 	builds_done(&g->code[SIDE_NEW]);
 	free(g->code_state);
+	free(g->code_sizes);
 	family_done(&g->self);
 	family_done(&g->incl);
 	strtab_done(&g->keys);

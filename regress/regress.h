@@ -114,6 +114,9 @@ enum moved_how {
 	MOVED_RENAMED,	/* perhaps: a removed and a new name have the same callers and time */
 	MOVED_FOLDED,	/* the linker made functions of the same code one */
 	MOVED_CALLS, /* inclusive: calls of `related` wandered from other functions to this one */
+	/* Perhaps: of their module no inlined functions are known, and what was inlined into one
+	 * may be inlined into the other now. */
+	MOVED_UNSEEN,
 	MOVED_N
 };
 const char *moved_how_text(enum moved_how h); /* "inlined" */

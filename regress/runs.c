@@ -83,6 +83,7 @@ static uint32_t key_of_function(struct keyer *k, uint32_t function,
 		return id;
 	info = &k->g->info.v[id];
 	info->is_kernel |= kind == KEY_KERNEL;
+	info->is_of_file |= l->mapping && m->kind == DSO_FILE;
 	info->is_folded[k->side] |= strstr(strtab_get(&k->p->strings, f->name), " [+") != NULL;
 	info->is_async |= kind == KEY_KERNEL &&
 			  key_is_async(strtab_get(&k->g->keys, id), strtab_len(&k->g->keys, id));
@@ -251,8 +252,13 @@ static int see_places(struct keyer *k, const bool *has_event, double unit)
 	size_t i, n = k->p->locations.n;
 	int rc = keys ? 0 : -1;
 
-	for (i = 0; !rc && i < n; i++)
+	for (i = 0; !rc && i < n; i++) {
+		const struct profile_location *l = &k->p->locations.v[i];
+
 		keys[i] = k->symbols.ids.v[k->symbols.first.v[i]];
+		k->g->info.v[keys[i]].has_lines[k->side] |=
+			l->n_lines > 1 || (l->n_lines && k->p->lines.v[l->first_line].line);
+	}
 	rc = rc ? rc : builds_see(k->g, k->side, k->p, keys);
 	for (i = 0; !rc && i < n; i++)
 		keys[i] = k->symbols.ids.v[k->symbols.first.v[i + 1] - 1];

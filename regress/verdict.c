@@ -194,8 +194,9 @@ static int judge_incl(struct judge *j, struct err *err)
 		const struct tested *v = &g->incl.v[i];
 		bool has_callees = v->a + v->b > g->self.v[i].a + g->self.v[i].b + .5;
 
-		/* Time that moved into the function also increased its inclusive time. */
-		if (j->moved[i].to != NONE &&
+		/* Time that moved into the function, or that it took, also increased its inclusive
+		 * time. */
+		if ((j->moved[i].to != NONE || j->traded[i]) &&
 		    fabs(change(j, v) - change(j, &g->self.v[i])) < MOVED_SHARE * change(j, v))
 			continue;
 		if (v->is_tested && has_callees && v->q_up <= g->opt.q && !is_new(v) &&
@@ -283,6 +284,12 @@ static bool is_by_chance_of_place(const struct finding *f)
 	       f->verdict == VERDICT_IMPROVED || f->verdict == VERDICT_GONE;
 }
 
+/* May be judged with code, or without: the code is compared once. */
+static int compare_code(struct regress *g, struct err *err)
+{
+	return g->code_state ? 0 : builds_compare(g, &g->design.is_same_code, err);
+}
+
 static bool needs_code(const struct regress *g)
 {
 	size_t i;
@@ -306,7 +313,7 @@ static int judge_code(struct judge *j, struct err *err)
 
 	if (!needs_code(g))
 		return 0;
-	if (builds_compare(g, &g->design.is_same_code, err))
+	if (compare_code(g, err))
 		return -(int)err->code;
 	is_excused = g->design.is_same_code && !verdict_is_gated(g->findings.v[0].verdict) &&
 		     g->findings.v[0].verdict != VERDICT_IMPROVED;
@@ -450,6 +457,8 @@ static int judge_all(struct judge *j, struct err *err)
 	judge_total(j, &total);
 	if (push(g, &total, err) || judge_self(j, err))
 		return -ERR_NOMEM;
+	if (needs_code(g) && compare_code(g, err))
+		return -(int)err->code;
 	if (judge_replaced(j))
 		return err_nomem(err);
 	if (judge_incl(j, err))

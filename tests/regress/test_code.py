@@ -161,6 +161,33 @@ int main(int c, char **v) { long n = strstr(v[0], "far") ? 80000 : 20000; for (l
 """
 
 
+# Without -g nothing tells which functions are inlined: `part` into one of two, or these two do other amounts of work.
+UNSEEN = r"""
+#include <stdlib.h>
+#define ALONE __attribute__((noinline))
+#define STEPS(n) for (long i = 0; i < (n); i++) { x = x * 6364136223846793005UL + 1; __asm__ volatile("" : "+r"(x)); }
+static inline __attribute__((always_inline)) unsigned long part(unsigned long x) { STEPS(20000) return x; }
+ALONE unsigned long first(unsigned long x) { STEPS(FIRST) if (IN_FIRST) x = part(x); return x; }
+ALONE unsigned long second(unsigned long x) { STEPS(SECOND) if (!IN_FIRST) x = part(x); return x; }
+ALONE unsigned long a(unsigned long x) { STEPS(15000) return x; }
+ALONE unsigned long b(unsigned long x) { STEPS(15000) return x; }
+ALONE unsigned long c(unsigned long x) { STEPS(15000) return x; }
+ALONE unsigned long d(unsigned long x) { STEPS(15000) return x; }
+int main(int n, char **v) { unsigned long x = 1; for (long r = atol(v[1]); r; r--) x = a(b(c(d(first(second(x)))))); return x == 1; }
+"""
+
+
+def unseen():
+    for name, flags in (("in-first", "-DFIRST=20000 -DSECOND=20000 -DIN_FIRST=1"), ("in-second", "-DFIRST=20000 -DSECOND=20000 -DIN_FIRST=0"),
+                        ("second-slower", "-DFIRST=5000 -DSECOND=35000 -DIN_FIRST=1")):
+        build(name, UNSEEN, "-O2", *flags.split())
+    for new, want, why in (("in-second", (0, "moved", "perhaps inlined"), "what was inlined into one is inlined into another: nothing fails"),
+                           ("second-slower", (1, "REGRESSED", None), "another lost as much, but neither is longer or shorter: it fails")):
+        code, r = job(new, "./in-first", f"./{new}", ["1200"], options=("--total", "900%"))
+        f = next((f for f in r["findings"] if f["key"] == "second" and f["kind"] == "self"), {})
+        tap.check((code, f.get("verdict"), f.get("moved")) == want, f"without debug information: {why}", code, f)
+
+
 def job(name, old, new, old_words, new_words=None, options=()):
     p = regress("run", "-q", *options, "-n", "4", "--dir", f"runs-{name}", "--json", f"{name}.json", "--", old, *old_words, "::", new, *(new_words or old_words))
     if p.returncode == 2:
@@ -196,6 +223,7 @@ def live():
     code, r = job("slow", "./once", "./slow", ["4000"])
     found = next((f for f in r["findings"] if f["key"] == "leaf_2" and f["kind"] == "self"), {})
     tap.check(code == 1 and found.get("verdict") == "REGRESSED" and "same_code" not in found, "other code: REGRESSED, without same_code in the report", code, found)
+    unseen()
     code, r = job("input", "./once", "./once", ["1000"], ["2000"])
     tap.check(code == 1 and not r["design"]["same_code"] and of(r, "REGRESSED", "NEW") == {("total", "total")}, "one build, twice the input: the total fails, no function", code, of(r, "REGRESSED", "environment"))
 

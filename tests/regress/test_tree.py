@@ -58,6 +58,42 @@ new = side("more", {**COMMON, "app;main;serve": 40, "app;main;serve;validate": 9
 code, r = findings("--base", *base, "--new", *new)
 tap.check(code == 1 and {k for k, _ in of(r, "REGRESSED")} & {"open", "validate"}, "a call more: it fails", code, of(r, "REGRESSED", "moved"))
 
+# ---- without debug information inlined functions are not known ---------------------------------------------------------
+def text(name, stacks, lines=False, n=5):
+    """Runs as perf script writes them: the module is known, and with `lines` that something is inlined in it."""
+    os.makedirs(name, exist_ok=True)
+    for i in range(n):
+        with open(f"{name}/{i}.script", "w") as f:
+            for stack, mean in stacks.items():
+                frames = "".join(f"\t{4096 + 16 * at:x} {word}+0x1 (/srv/app)\n" for at, word in reversed(list(enumerate(stack.split(";")))))
+                inner = f"\t{8192:x} small_part+0x1 (inlined)\n" if lines and stack.endswith("work_0") else ""
+                f.write(f"app 1 1.0: 1 cpu-clock:\n{inner}{frames}\n" * drawn.poisson(mean))
+    return [f"{name}/{i}.script" for i in range(n)]
+
+
+FEW = {f"main;work_{i}": 300 for i in range(5)}
+OLD = {**FEW, "main;open;find_name": 500, "main;close;copy_name": 700}
+for name, new, lines, want, why in (
+        ("went", {"main;open;find_name": 900, "main;close;copy_name": 300}, False, "moved", "two functions that change alike: perhaps inlined elsewhere"),
+        ("all", {"main;open;find_name": 1200, "main;close;copy_name": 0}, False, "moved", "one is gone, another has its time"),
+        ("lines", {"main;open;find_name": 900, "main;close;copy_name": 300}, True, "REGRESSED", "inlined functions are known: it grew"),
+        ("more", {"main;open;find_name": 1300, "main;close;copy_name": 300}, False, "REGRESSED", "it grew by more than the other lost"),
+        ("less", {"main;open;find_name": 620, "main;close;copy_name": 300}, False, "REGRESSED", "much of the loss is left: it is another")):
+    code, r = findings("--base", *text("old-" + name, OLD, lines), "--new", *text("new-" + name, {**FEW, **new}, lines))
+    f = next((f for f in r["findings"] if f["key"] == "find_name" and f["kind"] == "self"), {})
+    tap.check((code, f.get("verdict"), f.get("moved")) == ((0, "moved", "perhaps inlined") if want == "moved" else (1, want, None)), f"no debug information: {why}", code, f)
+words = regress("--base", *(f"old-went/{i}.script" for i in range(5)), "--new", *(f"new-went/{i}.script" for i in range(5))).stdout
+tap.check("perhaps inlined: no inlined functions are known" in words and "<-> copy_name: perhaps inlined" in words, "the report says why, and what it takes to know", words)
+
+# ---- what a function calls that took another's place --------------------------------------------------------------------
+OLD = {**COMMON, "app;main;sort": 300, "app;main;sort;compare": 900, "app;main;sort;compare;memcmp": 40}
+for name, new, want in (("quick", {"app;main;sort;compare_words": 700, "app;main;sort;compare_words;memcmp": 230}, "replaced"),
+                        ("slow", {"app;main;sort;compare_words": 900, "app;main;sort;compare_words;memcmp": 460}, "REGRESSED"),
+                        ("beside", {"app;main;sort;compare_words": 700, "app;main;work_1;memcmp": 230}, "REGRESSED")):
+    code, r = findings("--base", *side("sort-old", OLD), "--new", *side("sort-" + name, {**COMMON, "app;main;sort": 300, **new}))
+    f = next((f for f in r["findings"] if f["key"] == "memcmp" and f["kind"] == "self"), {})
+    tap.check((code, f.get("verdict")) == (want != "replaced", want), f"what a new function calls more is a part of it: {name}", code, f, of(r, "replaced", "REGRESSED", "moved"))
+
 base = side("tools", {**COMMON, "app;main;tool;slow_part": 1500, "app;main;tool;small": 200})
 new = side("faster", {**COMMON, "app;main;tool;slow_part": 500, "app;main;tool;small": 320})
 code, r = findings("--base", *base, "--new", *new)
