@@ -10,7 +10,7 @@ import struct
 import sys
 
 from common import *
-from nowhere import RESOLVE_NOWHERE, elsewhere
+from nowhere import ARM64_NOWHERE, RESOLVE_NOWHERE, elsewhere
 
 tap = Tap()
 need_events()
@@ -155,6 +155,9 @@ def compare(data, bundled, what, comms):
         tap.check(a.stdout == b.stdout and a.stdout, f"{what}: {' '.join(form) or 'folded'}", *differ, len(here), len(there), b.stderr[-500:])
         if not form:
             text = a.stdout
+        if ARM64_NOWHERE and not form:
+            c = elsewhere(bundled, *form, check=False, command=ARM64_NOWHERE)
+            tap.check(a.stdout == c.stdout, f"{what}: {' '.join(form) or 'folded'}, by resolve on 64-bit Arm", c.returncode, c.stdout[:300], c.stderr[-500:])
     for comm, functions in comms:
         lines = of_comm(text, comm)
         lacks = [f for f in functions if not any(f in l for l in lines)]
@@ -189,4 +192,6 @@ def main():
 if not RESOLVE_NOWHERE:
     tap.skip("recordings that carry their files", "no root of its own can be entered here")
     sys.exit(0)
+if not ARM64_NOWHERE:
+    tap.skip("by resolve on 64-bit Arm", "tests/arm64.sh has not built it")
 main()
