@@ -596,7 +596,7 @@ int recording_finish_file(struct recording *r, int rc, struct err *err)
 	r->drain.writer = NULL;
 	/* A ^C from here on leaves out the bundle only: all samples are written. */
 	if (r->opt->bundling && r->opt->bundle && r->file.is_regular)
-		*r->opt->bundling = 1;
+		*r->opt->bundling = r->child.pid ? (int)r->child.pid : 1;
 	if (werr && !rc)
 		rc = err_errno(err, werr, r->file.path, "write (what was written before is kept)");
 	account_unwritten(r, &totals);

@@ -99,7 +99,9 @@ struct capture_options {
 	struct dwarf_cache cache;
 	enum capture_bundle bundle;
 	uint64_t bundle_max; /* bytes; 0: no limit */
-	/* Becomes nonzero while the bundle is made: the recording is complete without it. NULL. */
+	/* Becomes nonzero while the bundle is made: the recording is complete without it. It is
+	 * the process of the command if that still runs, which who ends capture then has to end,
+	 * else 1. NULL. */
 	volatile int *bundling;
 	bool keep_env; /* arguments and environment stay in stack copies */
 	bool off_cpu;  /* --off-cpu: where threads wait; with events beside them */

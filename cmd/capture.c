@@ -16,7 +16,8 @@
 static volatile int stop_signal;
 /* Set by SIGUSR2 with --snapshot. */
 static volatile int snapshot_asked;
-/* Set while the bundle is made, after which nothing else is left to do. */
+/* Not 0 while the bundle is made, after which nothing else is left to do but to end the command:
+ * its process, or 1. */
 static volatile int bundling;
 
 static void on_signal(int sig)
@@ -24,6 +25,8 @@ static void on_signal(int sig)
 	/* The second signal ends at once; the file is valid up to its last block. */
 	static const char left_out[] = "capture: the bundle is left out\n";
 
+	if (stop_signal && bundling > 1)
+		kill(bundling, SIGTERM);
 	if (stop_signal && bundling && write(STDERR_FILENO, left_out, sizeof left_out - 1) < 0)
 		_exit(128 + sig);
 	if (stop_signal && stop_signal != SIGUSR2)

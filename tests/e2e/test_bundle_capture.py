@@ -100,6 +100,14 @@ def interrupt():
     tap.check("bundle of" in err and "main" in elsewhere("y.data", check=False).stdout, "^C ends the recording and bundles", err)
 
 
+def has_ended(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            return f.read().rsplit(")", 1)[1].split()[0] in "ZX"
+    except OSError:
+        return True
+
+
 def second_interrupt():
     """^C once more, while the bundle is made, leaves it out. Whole files take long; where they were faster than this test it tries again."""
     for _ in range(5):
@@ -108,6 +116,7 @@ def second_interrupt():
         p = subprocess.Popen([CAPTURE, *SAMPLE, "--bundle=full", "-o", "y.data", "--", THREADS, "1", "100000"], stderr=subprocess.PIPE, text=True)
         try:
             until(lambda: children(p.pid) and cpu_seconds(children(p.pid)[0]) > 0.3, "the program to run")
+            program = children(p.pid)[0]
             p.send_signal(signal.SIGINT)
             until(lambda: p.poll() is not None or is_closed("y.data"), "the recording to end")
             p.send_signal(signal.SIGINT)
@@ -118,6 +127,7 @@ def second_interrupt():
             break
     if p.returncode == 0:
         return tap.skip("^C twice", "bundles are made too fast here")
+    until(lambda: has_ended(program), "the program to end with capture")
     beside = run([RESOLVE, "-q", "y.data"]).stdout
     tap.check("the bundle is left out" in err and p.returncode == 130 and "main" in beside, "^C twice leaves the bundle out and says so", p.returncode, err, beside[:300])
     tap.check(share(elsewhere("y.data", check=False).stdout, "main", "work::") == 0, "there is none in it then")
