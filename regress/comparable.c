@@ -142,6 +142,53 @@ static int check_sides(struct regress *g, struct err *err)
 	return 0;
 }
 
+static bool same_samples(const struct run_tree *a, const struct run_tree *b)
+{
+	size_t i;
+
+	if (a->nodes.n != b->nodes.n)
+		return false;
+	for (i = 0; i < a->nodes.n; i++) {
+		const struct tree_node *x = &a->nodes.v[i], *y = &b->nodes.v[i];
+
+		if (x->symbol != y->symbol || x->count != y->count || x->period != y->period)
+			return false;
+	}
+	return true;
+}
+
+/* One run under two names is told by when it was recorded. */
+static bool same_run(const struct regress *g, size_t i, size_t k)
+{
+	const struct regress_run *a = &g->runs.v[i], *b = &g->runs.v[k];
+
+	return !strcmp(a->name, b->name) ||
+	       (a->facts.began_ns && a->facts.began_ns == b->facts.began_ns &&
+		!strcmp(a->facts.host, b->facts.host) &&
+		same_samples(&g->trees.v[i], &g->trees.v[k]));
+}
+
+/* A run that counts twice on a side looks like two that agree, so that anything is certain. */
+static int check_once(struct regress *g, struct err *err)
+{
+	bool is_told = false;
+	size_t i, k;
+
+	for (i = 0; i < g->runs.n; i++)
+		for (k = 0; k < i; k++) {
+			if (!same_run(g, k, i))
+				continue;
+			if (g->runs.v[i].side == g->runs.v[k].side)
+				return err_set(err, ERR_USAGE, g->runs.v[i].name,
+					       "the same run as %s: a run counts once (--force)",
+					       g->runs.v[k].name);
+			if (!is_told && regress_warn(g, "the same run is on both sides", err))
+				return -(int)err->code;
+			is_told = true;
+		}
+	return 0;
+}
+
 /* Earlier runs on another machine say nothing about this one. */
 static void check_history(struct regress *g)
 {
@@ -168,6 +215,8 @@ int check_comparable(struct regress *g, struct err *err)
 		rc = check_run(&g->runs.v[0], &g->runs.v[i], err);
 	if (!rc && !g->opt.force)
 		rc = check_names(g, err);
+	if (!rc && !g->opt.force)
+		rc = check_once(g, err);
 	if (!rc)
 		check_history(g);
 	return rc;

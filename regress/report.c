@@ -173,14 +173,15 @@ static void add_head(struct text *t, const struct regress *g)
 	size_t i;
 
 	snprintf(line, sizeof line,
-		 "%zu runs of the base with %.0f samples each, %zu of the new side with %.0f, of "
+		 "%zu run%s of the base with %.0f samples each, %zu of the new side with %.0f, of "
 		 "%s\n"
 		 "adjusted by: %s; %zu functions tested, dispersion %.2f\n"
 		 "slower: more than %+.1f %% at q %.3g, and %.2g %% of the whole; %s more than "
 		 "%+.1f %%\n",
-		 d->runs[SIDE_BASE], d->samples[SIDE_BASE], d->runs[SIDE_NEW], d->samples[SIDE_NEW],
-		 d->event, d->normaliser, d->tested, d->trend[0], 100 * g->opt.margin, g->opt.q,
-		 100 * g->opt.impact, report_whole(g), 100 * g->opt.total_max);
+		 d->runs[SIDE_BASE], d->runs[SIDE_BASE] == 1 ? "" : "s", d->samples[SIDE_BASE],
+		 d->runs[SIDE_NEW], d->samples[SIDE_NEW], d->event, d->normaliser, d->tested,
+		 d->trend[0], 100 * g->opt.margin, g->opt.q, 100 * g->opt.impact, report_whole(g),
+		 100 * g->opt.total_max);
 	text_str(t, line);
 	if (d->history + d->history_left_out) {
 		snprintf(

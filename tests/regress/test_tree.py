@@ -106,6 +106,13 @@ new = side("tenth", {f"app;main;work_{i}": 72 for i in range(4)})
 words = regress("--base", *base, "--new", *new)
 tap.check(words.returncode == 0 and "all on-CPU time -97" in words.stdout.splitlines()[0] and "no change found" not in words.stdout, "a fortieth of the time: said in the first line", words.stdout.splitlines()[0])
 
+# ---- a run counts once -------------------------------------------------------------------------------------------------
+base = side("once", COMMON)
+p = regress("--base", *base[:4], base[0], "--new", *side("once-new", COMMON))
+tap.check(p.returncode == 2 and f"{base[0]}: the same run as {base[0]}: a run counts once" in p.stderr, "a run that is named twice on a side: refused", p.returncode, p.stderr)
+p = regress("--base", *base, "--new", *base)
+tap.check(p.returncode == 0 and "the same run is on both sides" in p.stdout and p.stdout.startswith("no change found"), "runs against themselves: no change, and a note", p.returncode, p.stdout[:600])
+
 base, new = side("few", COMMON, 3), side("few-new", {**COMMON, "app;main;work_1": 2000}, 3)
 words = regress("--base", *base, "--new", *new)
 tap.check(words.returncode == 0 and "fewer than 4 runs a side" in words.stdout.splitlines()[0], "three runs a side: the first line says that nothing fails", words.stdout.splitlines()[0])
