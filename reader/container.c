@@ -382,6 +382,41 @@ static int note_unfinished(struct perf_file *f, const struct header *h)
 	return rc;
 }
 
+static uint64_t later(uint64_t end, struct perfdata_section s)
+{
+	return s.offset + s.size > end ? s.offset + s.size : end;
+}
+
+/* `cat a.data b.data`: the header tells of one recording only. */
+static int note_second(struct perf_file *f, const struct header *h, struct perfdata_section data)
+{
+	struct perfdata_section magic = {0, 8};
+	uint64_t entries = 0;
+	size_t size;
+	uint8_t *p;
+	int rc = 0;
+
+	magic.offset = later(later(data.offset + data.size, h->attrs), h->event_types);
+	for (unsigned bit = 0; bit < FEATURE_N; bit++) {
+		entries += h->features[bit / 8] >> bit % 8 & 1;
+		if (f->features->v[bit].present)
+			magic.offset = later(magic.offset, f->features->v[bit].at);
+	}
+	magic.offset = later(magic.offset,
+			     (struct perfdata_section){data.offset + data.size,
+						       entries * sizeof(struct perfdata_section)});
+	p = load(f, magic, &size, &rc);
+	if (size == magic.size && !memcmp(p, f->source.head, size)) {
+		f->stats.damaged = true;
+		file_note(f, NOTE_CONCATENATED,
+			  "another recording begins at offset %#llx, which is not read: give each "
+			  "in a file of its own",
+			  (unsigned long long)magic.offset);
+	}
+	free(p);
+	return rc;
+}
+
 /* Adds a stream of the file itself; the descriptor still belongs to the file. */
 static int main_stream(struct perf_file *f, uint64_t pos, uint64_t end)
 {
@@ -416,6 +451,8 @@ static int open_file(struct perf_file *f)
 	data = data_section(f, &h, &features);
 	if (features)
 		rc = read_feature_table(f, &h, data.offset + data.size);
+	if (!rc && features)
+		rc = note_second(f, &h, data);
 	rc = rc ? rc : note_unfinished(f, &h);
 	rc = rc ? rc : parse_features(f);
 	rc = rc ? rc : read_event_types(f, h.event_types);
