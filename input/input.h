@@ -73,6 +73,9 @@ extern const struct input_format *const input_formats[];
  * table: input_read() of it is the refusal, -ERR_FORMAT with a line that says what the file is and
  * what to do. Returns 0 or -ERR_NOMEM. */
 int input_detect(const char *path, const struct input_format **ret, struct err *err);
+/* Is it a FIFO in a folder? Such a file can be opened only once, so that nothing but a recording
+ * can be read from it by its name. */
+bool input_is_fifo(const char *path);
 /* Reads a whole file into a profile. Returns 0, or negative with *err. */
 int input_read(const struct input_format *f, struct profile *p, const char *path,
 	       const struct input_options *opt, struct input_result *ret, struct err *err);

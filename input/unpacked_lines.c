@@ -5,7 +5,9 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 enum { BUFFER = 1 << 17 };
@@ -264,27 +266,46 @@ static size_t peek_pipe(int fd, uint8_t *to, size_t n)
 	return (size_t)all;
 }
 
+bool input_is_fifo(const char *path)
+{
+	struct statfs fs;
+	struct stat st;
+
+	return !stat(path, &st) && S_ISFIFO(st.st_mode) &&
+	       (statfs(path, &fs) || fs.f_type != PIPEFS_MAGIC);
+}
+
+/* May a file be opened twice? When a FIFO is closed its writer dies, a device has but one
+ * beginning; a pipe of this process (/dev/stdin, the shell's <(command)) stays open. */
+static bool can_reopen(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) &&
+	       (S_ISREG(st.st_mode) || (S_ISFIFO(st.st_mode) && !input_is_fifo(path)));
+}
+
 static size_t peek_bytes(const char *path, uint8_t *to, size_t n)
 {
 	bool is_stdin = !strcmp(path, "-");
+	int fd = is_stdin ? STDIN_FILENO : can_reopen(path) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 	struct stat st;
-	ssize_t got = 0;
+	size_t all = 0;
+	ssize_t got;
 	off_t at;
-	/* A file without a size (a FIFO, a device) is read only once, by its reader. */
-	int fd = is_stdin				   ? STDIN_FILENO
-		 : !stat(path, &st) && S_ISREG(st.st_mode) ? open(path, O_RDONLY | O_CLOEXEC)
-							   : -1;
 
-	if (fd < 0 || fstat(fd, &st))
+	if (fd < 0)
 		return 0;
-	if (S_ISFIFO(st.st_mode))
-		return peek_pipe(fd, to, n);
-	at = is_stdin ? lseek(fd, 0, SEEK_CUR) : 0;
-	if (S_ISREG(st.st_mode) && at >= 0)
-		got = pread(fd, to, n, at);
+	if (!fstat(fd, &st) && S_ISFIFO(st.st_mode)) {
+		all = peek_pipe(fd, to, n);
+	} else if (S_ISREG(st.st_mode)) {
+		at = is_stdin ? lseek(fd, 0, SEEK_CUR) : 0;
+		got = at >= 0 ? pread(fd, to, n, at) : 0;
+		all = got > 0 ? (size_t)got : 0;
+	}
 	if (!is_stdin)
 		close(fd);
-	return got > 0 ? (size_t)got : 0;
+	return all;
 }
 
 /* Unpacks as much as there is room for. Returns the number of bytes, or -1 when out of memory. */

@@ -155,7 +155,11 @@ static int open_recording(struct loaded *l, const struct load_options *opt, stru
 {
 	int rc = pipeline_open(l, opt, err);
 
-	if (rc == -ERR_FORMAT)
+	if (rc == -ERR_FORMAT && input_is_fifo(l->path))
+		snprintf(err->what + strlen(err->what), sizeof err->what - strlen(err->what),
+			 "; of a FIFO only recordings are read: other profiles by resolve - < %s",
+			 l->path);
+	else if (rc == -ERR_FORMAT)
 		add_input_names(err);
 	return rc;
 }
