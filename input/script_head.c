@@ -15,7 +15,13 @@ enum {
 };
 
 /* Widths of perf's columns. */
-enum { WIDTH_ID = 5, WIDTH_PERIOD = 10, WIDTH_IP = 16, WIDTH_LATENCY_COMM = 8 };
+enum {
+	WIDTH_ID = 5,
+	WIDTH_PERIOD = 10,
+	WIDTH_IP = 16,
+	WIDTH_LATENCY_COMM = 8,
+	NO_PERIOD = 1 << 30
+};
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
@@ -160,11 +166,20 @@ static bool is_time_of_day(struct word w)
 
 /* ---- a head ---------------------------------------------------------------------------------- */
 
-/* Reads what follows the time: period, event, and the rest. period_width: of its column. */
+/* A number in the column of periods, which is wider than that of ids. */
+static bool take_period(const char *line, struct word w, struct script_head *h)
+{
+	h->has_period = word_is_padded(line, w, WIDTH_PERIOD) && word_to_number(w, &h->period);
+	return h->has_period;
+}
+
+/* Reads what follows the time: period, event, and the rest. period_width: of its column, or
+ * NO_PERIOD. */
 static bool take_event(const char *line, const char *at, size_t period_width, struct script_head *h)
 {
 	const char *start = at + strspn(at, " \t"), *after;
 	struct word w = word_next(&at), first;
+	uint64_t number;
 	size_t i;
 
 	h->rest = start;
@@ -173,7 +188,8 @@ static bool take_event(const char *line, const char *at, size_t period_width, st
 		return true;
 	}
 	if (!word_is_padded(line, w, WIDTH_IP) && word_is_padded(line, w, period_width) &&
-	    word_to_number(w, &h->period)) {
+	    word_to_number(w, &number)) {
+		h->period = number;
 		h->has_period = true;
 		h->rest = start = at + strspn(at, " \t");
 		w = word_next(&at);
@@ -278,6 +294,15 @@ static bool head_with_time(const struct script_shape *shape, const char *line,
 	return false;
 }
 
+/* Does a period stand here and then an event? */
+static bool at_period(const char *line, struct word w, const char *at, struct script_head *h)
+{
+	if (!take_period(line, w, h))
+		return false;
+	h->seen.pid = h->seen.tid = PROFILE_NO_PID;
+	return take_event(line, at, NO_PERIOD, h) && !h->is_record;
+}
+
 /* Without a time the ids are the first number after which an event follows; a number that is not
  * aligned as perf aligns it may be a part of the command. */
 static bool head_with_event(const char *line, bool aligned, struct script_head *h)
@@ -293,6 +318,11 @@ static bool head_with_event(const char *line, bool aligned, struct script_head *
 		w = word_next(&at);
 		if (!w.n)
 			return false;
+		if (aligned && at_period(line, w, at, h)) {
+			h->comm = between(line, end);
+			h->has_ids = h->has_cpu = false;
+			return true;
+		}
 		if ((aligned && !word_is_padded(line, w, WIDTH_ID)) ||
 		    !to_ids(w, &h->seen.pid, &h->seen.tid))
 			continue;
@@ -301,6 +331,7 @@ static bool head_with_event(const char *line, bool aligned, struct script_head *
 		after = at;
 		h->has_cpu = to_cpu(word_next(&after), &h->seen.cpu);
 		h->has_period = false;
+		h->period = 0;
 		if (take_event(line, h->has_cpu ? after : at, aligned ? WIDTH_PERIOD : 0, h) &&
 		    !h->is_record)
 			return true;
@@ -308,18 +339,27 @@ static bool head_with_event(const char *line, bool aligned, struct script_head *
 	return false;
 }
 
-/* "dd 31021 ", above frames. */
+static struct word last_word(struct word w)
+{
+	const char *end = w.s + w.n, *at = end;
+
+	while (at > w.s && at[-1] != ' ')
+		at--;
+	return (struct word){at, (size_t)(end - at)};
+}
+
+/* "dd 31021 ", "dd 31021    2004008 ", above frames. */
 static bool head_with_task(const char *line, struct script_head *h)
 {
-	struct word w = between(line, line + strlen(line)), last = w;
+	struct word w = between(line, line + strlen(line)), last = last_word(w);
 
 	begin(h);
 	if (!w.n)
 		return false;
-	last.s = w.s + w.n;
-	while (last.s > w.s && last.s[-1] != ' ')
-		last.s--;
-	last.n = (size_t)(w.s + w.n - last.s);
+	if (take_period(line, last, h)) {
+		w = between(w.s, last.s);
+		last = last_word(w);
+	}
 	h->has_ids = to_ids(last, &h->seen.pid, &h->seen.tid);
 	if (!h->has_ids)
 		h->seen.pid = h->seen.tid = PROFILE_NO_PID;
