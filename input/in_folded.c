@@ -379,6 +379,17 @@ static void say_scale(const struct reader *r, struct input_result *ret)
 		   true);
 }
 
+/* "# a comment", but not "#1 worker;main;f 12", of a command that begins so. */
+static bool is_comment(const char *s, size_t n)
+{
+	struct looks l = {0};
+
+	if (*s != '#')
+		return false;
+	look_at(&l, s, n);
+	return !l.stacks || isspace((unsigned char)s[1]);
+}
+
 static int read_folded(struct profile *p, struct input_source *s, const struct input_options *opt,
 		       struct input_result *ret, struct err *err)
 {
@@ -388,7 +399,7 @@ static int read_folded(struct profile *p, struct input_source *s, const struct i
 	int rc;
 
 	while ((rc = input_line(s, &line, &n, err)) > 0) {
-		if (!n || *line == '#')
+		if (!n || is_comment(line, n))
 			continue;
 		if (!r.columns) {
 			struct looks first = look(line, n, true),
