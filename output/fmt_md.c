@@ -153,7 +153,7 @@ static void add_head(struct md *m, uint32_t event)
 /* ---- trust ---------------------------------------------------------------------------------- */
 
 struct trust {
-	double all, user, roots, stitched, guessed, nameless;
+	double all, user, roots, stitched, guessed, nameless, frameless;
 };
 
 static void measure(struct md *m, struct trust *t)
@@ -163,7 +163,7 @@ static void measure(struct md *m, struct trust *t)
 	for (size_t i = 0; i < p->samples.n; i++) {
 		const struct profile_sample *s = &p->samples.v[i];
 		const double w = (double)format_weight(m->opt, s->count, s->period);
-		bool guessed = false, nameless = false;
+		bool guessed = false, nameless = !s->node;
 
 		if (!m->has[s->event])
 			continue;
@@ -179,6 +179,7 @@ static void measure(struct md *m, struct trust *t)
 		t->stitched += profile_is_stitched(p, s->node) ? w : 0;
 		t->guessed += guessed ? w : 0;
 		t->nameless += nameless ? w : 0;
+		t->frameless += s->node ? 0 : w;
 	}
 }
 
@@ -206,8 +207,11 @@ static void add_trust(struct md *m)
 	if (t.guessed > 0)
 		add(m, "; %.1f %% have a caller found without unwind tables",
 		    percent_of(t.guessed, t.all));
-	add(m, "\n- %.1f %% of the stacks have names for all of their code\n",
+	add(m, "\n- %.1f %% of the stacks have names for all of their code",
 	    100 - percent_of(t.nameless, t.all));
+	if (t.frameless > 0)
+		add(m, "; %.1f %% have no frames", percent_of(t.frameless, t.all));
+	text_char(&m->t, '\n');
 }
 
 /* ---- tables --------------------------------------------------------------------------------- */

@@ -230,6 +230,21 @@ static size_t find_columns(const struct top *t, const uint32_t *order, size_t n,
 	return used;
 }
 
+/* Share of the weight whose samples have no frame (other tools' profiles have such). */
+static double frameless_share(const struct top *t, uint32_t event)
+{
+	double all = 0, part = 0;
+
+	for (size_t i = 0; i < t->p->samples.n; i++) {
+		const struct profile_sample *s = &t->p->samples.v[i];
+		const double w = (double)format_weight(t->opt, s->count, s->period);
+
+		all += s->event == event ? w : 0;
+		part += s->event == event && !s->node ? w : 0;
+	}
+	return all > 0 ? part / all : 0;
+}
+
 void top_event_head(struct text *out, const struct profile *p, uint32_t event)
 {
 	const struct profile_event *e = &p->events.v[event];
@@ -249,7 +264,15 @@ void top_event_head(struct text *out, const struct profile *p, uint32_t event)
 
 void top_add_head(struct top *t, uint32_t event)
 {
+	const double frameless = frameless_share(t, event);
+	char buf[64];
+
 	top_event_head(&t->text, t->p, event);
+	if (frameless > 0)
+		text_add(&t->text, buf,
+			 (size_t)snprintf(buf, sizeof buf,
+					  "# Without frames: %.2f%%, which no row has\n",
+					  100 * frameless));
 }
 
 static void add_head(struct top *t, uint32_t event, double stitched,
@@ -408,14 +431,14 @@ static bool is_nameless(const struct top *t, const struct top_row *r)
 }
 
 /* How many of these rows fit into the lines, with their callers, the head and the foot. */
-static size_t fit_rows(const struct top *t, const uint32_t *order, size_t n, bool has_stitched)
+static size_t fit_rows(const struct top *t, const uint32_t *order, size_t n, size_t head_more)
 {
 	enum { HEAD = 7, FOOT = 1, LEAST = 3 };
 	const struct top_options *o = &t->opt->top;
 	size_t each = 1 + (o->callers == TOP_CALLERS_MAIN   ? CALLERS_SHOWN
 			   : o->callers == TOP_CALLERS_TREE ? TREE_SUPPOSED
 							    : 0),
-	       used = HEAD + FOOT + has_stitched, i;
+	       used = HEAD + FOOT + head_more, i;
 
 	for (i = 0; i < n; i++) {
 		used += each + is_nameless(t, &t->rows.v[order[i]]);
@@ -498,7 +521,9 @@ int top_write_table(struct top *t, uint32_t event, const bool *has_event, uint64
 		if (top_is_wanted(t, &t->rows.v[order[i]]))
 			order[n_rows++] = order[i];
 	wanted = count_shown(t, order, n_rows, total);
-	shown = t->opt->top.separator ? wanted : fit_rows(t, order, wanted, stitched > 0);
+	shown = t->opt->top.separator ? wanted
+				      : fit_rows(t, order, wanted,
+						 (stitched > 0) + (frameless_share(t, event) > 0));
 	n_columns = find_columns(t, order, shown, columns);
 	if (t->opt->top.separator)
 		add_separated_head(t, event, columns, n_columns);

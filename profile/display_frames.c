@@ -86,6 +86,9 @@ static int add_root(struct namer *n, const struct profile_sample *s)
 			t->s[i] = '_';
 	if (n->style->with_pid || n->style->with_tid)
 		add_ids(n, s);
+	/* What has neither a task nor frames would have no line, and be missing in sums. */
+	if (!t->n && !s->node)
+		text_add(t, "[unknown]", strlen("[unknown]"));
 	if (!t->n)
 		return vec_push(&n->symbols.roots, TREE_NO_ROOT);
 	fold_finish(t, 0);
@@ -101,7 +104,7 @@ static int add_roots(struct namer *n)
 	for (i = 0; i < n->p->samples.n; i++) {
 		/* Consecutive samples are mostly of one task. */
 		bool same = i && s[i].comm == s[i - 1].comm && s[i].pid == s[i - 1].pid &&
-			    s[i].tid == s[i - 1].tid;
+			    s[i].tid == s[i - 1].tid && !s[i].node == !s[i - 1].node;
 
 		if (same ? vec_push(&n->symbols.roots, n->symbols.roots.v[i - 1])
 			 : add_root(n, &s[i]))
