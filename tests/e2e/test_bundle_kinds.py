@@ -71,7 +71,8 @@ def languages():
     if have("go"):
         with open("go.go", "w") as f:
             f.write(GO)
-        run(["go", "build", "-o", "gone1", "go.go"], env={**os.environ, "GOCACHE": os.path.abspath("gocache"), "GO111MODULE": "off"})
+        run(["go", "build", "-o", "gone1", "go.go"], env={**os.environ, "GOCACHE": os.path.abspath("gocache"), "GO111MODULE": "off"},
+            timeout=600)  # the libraries, too
         os.rename("gone1", "goprog")
         # Since Go 1.24 it has a build id, by which it would be the one with symbols: these call runtime.goexit runtime.goexit.abi0.
         run(["objcopy", "--strip-all", "--remove-section=.note.gnu.build-id", "goprog", "gostripped"])
