@@ -48,7 +48,8 @@ static void put(struct bytes *b, const void *p, size_t n)
 		b->failed = true;
 		return;
 	}
-	memcpy(b->v + b->n, p, n);
+	if (n)
+		memcpy(b->v + b->n, p, n);
 	b->n += n;
 }
 
