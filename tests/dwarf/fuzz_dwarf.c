@@ -144,13 +144,17 @@ static bool same_sections(struct elf_image *a, struct elf_image *b)
 {
 	const char *a_name, *b_name;
 	struct elf_section s, t;
+	bool in_a, in_b;
 	size_t i;
 
 	for (i = 0; elf_image_section_at(a, i, &a_name, &s); i++) {
 		if (!elf_image_section_at(b, i, &b_name, &t) || strcmp(a_name, b_name))
 			return false;
-		if (!elf_image_section(a, a_name, &s, NULL) ||
-		    !elf_image_section(b, a_name, &t, NULL))
+		in_a = elf_image_section(a, a_name, &s, NULL);
+		in_b = elf_image_section(b, a_name, &t, NULL);
+		if (in_a != in_b) /* it ends in what was appended */
+			return false;
+		if (!in_a)
 			continue;
 		if (s.size != t.size || (s.data && memcmp(s.data, t.data, s.size)))
 			return false;

@@ -55,6 +55,12 @@ def record_hard(name, data, cmd, least):
     return lines
 
 
+def is_before(program, modules, frames):
+    """Is it a sample of the loader, before the program's own code has run? gdb leaves out the loader's _start there."""
+    starts = [int(bias, 16) for bias, path in modules if os.path.basename(path) == os.path.basename(program)]
+    return not any(start <= int(frame) < start + (1 << 24) for start in starts for frame in frames)
+
+
 def check(name, cmd, least):
     global failed
     lines = record_hard(name, name + ".data", cmd, least)
@@ -78,8 +84,8 @@ def check(name, cmd, least):
                # gdb 18 takes words of the stack from the core file before.
                "-ex", "set stack-cache off", "-x", "gdb.py"]).stdout
     truth = {l.split()[1]: l.split()[2:] for l in out.splitlines() if l.startswith("frames ")}
-    wrong = [(core, truth.get(core), own) for (core, _), own in zip(cores, stacks)
-             if truth.get(core) != own]
+    wrong = [(core, truth.get(core), own) for (core, modules), own in zip(cores, stacks)
+             if truth.get(core) != own and not (truth.get(core) == own[:-1] and is_before(cmd[0], modules, own))]
     good = not wrong and len(cores) >= least
     print(f"{'ok' if good else 'not ok'} - {name}: {len(cores) - len(wrong)} of {len(cores)} hard stacks "
           f"are gdb's")
