@@ -4,9 +4,12 @@
 #define REGRESS_JUDGE_H
 
 #include "regress/inside.h"
+#include "regress/stats.h"
 
 #define NONE	    UINT32_MAX
-#define MOVED_SHARE .2 /* of a change that need not be found again */
+#define MOVED_SHARE .2	/* of a change that need not be found again */
+#define TAKEN_MIN   .25 /* of a growth: what less explains is no replacement */
+#define BELOW	    .8	/* of a growth, to be said to be beneath a caller */
 
 /* A function's time went to or came from another one. */
 struct move {
@@ -54,6 +57,16 @@ static inline bool is_gone(const struct tested *v)
 	return v->b < .5 && v->a >= SAMPLES_MIN;
 }
 
+static inline double self_change(const struct both_node *b)
+{
+	return b->self[SIDE_NEW] - b->self[SIDE_BASE];
+}
+
+static inline bool certainly_fell(const struct judge *j, const struct tested *v)
+{
+	return stats_t_tail(-v->l / v->se, v->df) <= j->g->opt.q;
+}
+
 /* ---- total.c */
 void judge_total(struct judge *j, struct finding *f);
 /* Without adjustment for the runs' speed everything may have grown alike: then no function is to
@@ -69,9 +82,11 @@ void find_moved(struct judge *j);
  * so? */
 bool may_be_inlined_unseen(const struct judge *j, uint32_t grew, uint32_t lost);
 
-/* ---- net.c */
+/* ---- trades.c */
 /* Functions that took the place of others are REPLACED: the findings so far. Returns 0 or -1. */
 int judge_replaced(struct judge *j);
+
+/* ---- net.c */
 /* What grew beneath a caller that got faster, or in a program that did, is OUTWEIGHED. Returns 0 or
  * -1. */
 int judge_outweighed(struct judge *j);
