@@ -83,7 +83,8 @@ REFUSED_WITH_EVENTS = {
 }
 for args, words in () if NO_EVENTS else REFUSED_WITH_EVENTS.items():
     fails("refused: capture " + " ".join(args), args, *words, lines=2)
-tap.check(sorted(os.listdir(".")) == ["load"], "what is refused leaves no file", os.listdir("."))
+left = sorted(set(os.listdir(".")) - {".cache"})  # where the end of the kernel's code is kept
+tap.check(left == ["load"], "what is refused leaves no file", left)
 
 p = run([CAPTURE, "--help"])
 tap.check(all(w in p.stdout for w in ("-a, ", "--pid PID", "--call-graph", "--freq HZ", "exit status")) and not p.stderr
