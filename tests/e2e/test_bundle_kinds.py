@@ -34,6 +34,7 @@ func main() {
 }
 """
 NODE = "let s = 0, o = {}; for (let i = 0; i < 300; i++) { o['k' + i] = [i, i]; s += JSON.stringify(o).length } if (!s) console.log(s)"
+FEW_NS = 40000000  # 20 samples
 ids = iter(range(1, 99))
 run_lines, gone_lines, expected = [], [], []
 
@@ -45,7 +46,7 @@ def link(name, obj, *flags):
 
 def runs(name, line=None, *functions):
     """A line of the script that is recorded; functions that its stacks must have."""
-    run_lines.append(line or f"./{name} 0.12")
+    run_lines.append(line or f"./{name} 0.2")
     expected.append((name[:15], functions or ("work::fibonacci", "main")))
 
 
@@ -163,7 +164,9 @@ def compare(data, bundled, what, comms):
     for comm, functions in comms:
         lines = of_comm(text, comm)
         lacks = [f for f in functions if not any(f in l for l in lines)]
-        tap.check(not lacks, f"{what}: {comm} is in it", *lacks, *lines[:2])
+        # Of a program that a busy machine hardly lets run, all samples may be of the loader.
+        few = 0 < sum(int(l.rsplit(" ", 1)[1]) for l in lines) < FEW_NS
+        tap.check(not lacks or few, f"{what}: {comm} is in it", *lacks, *lines[:2])
 
 
 def main():
