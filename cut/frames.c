@@ -280,10 +280,12 @@ static void put_hdr(struct pieces *p, const struct frames *f, const struct cfi_i
 /* Can the number of rows be changed: is it of four bytes, right before them? */
 static bool has_plain_hdr(const struct pieces *p, const struct cfi_index *ix, const Elf64_Phdr *ph)
 {
-	const uint8_t *hdr = p->bytes + ph->p_offset;
+	const uint8_t *hdr;
 
-	return ix->n_hdr_rows && ph->p_offset < p->size && ix->hdr_rows == hdr + HDR_BYTES &&
-	       (hdr[2] & 0x0f) == DW_EH_PE_udata4;
+	if (!ix->n_hdr_rows || ph->p_offset >= p->size)
+		return false;
+	hdr = p->bytes + ph->p_offset;
+	return ix->hdr_rows == hdr + HDR_BYTES && (hdr[2] & 0x0f) == DW_EH_PE_udata4;
 }
 
 void cut_frames(struct pieces *p, struct module *m, const struct cut_addrs *code,
