@@ -1,5 +1,5 @@
-/* judge.h - the state of one comparison; shared by verdict.c, moved.c and where.c. Private to
- * regress/. */
+/* judge.h - the state of one comparison; shared by the files that judge: verdict.c, total.c,
+ * moved.c, unseen.c, trades.c, net.c, where.c. Private to regress/. */
 #ifndef REGRESS_JUDGE_H
 #define REGRESS_JUDGE_H
 

@@ -170,11 +170,6 @@ void symbolizer_save(struct symbolizer *s)
 	kernel_save(s->env.kernel);
 }
 
-bool symbolizer_cache_dir(char *buf, size_t size)
-{
-	return dwarf_cache_dir(buf, size);
-}
-
 const struct strtab *symbolizer_strings(const struct symbolizer *s)
 {
 	return &s->strings;

@@ -127,10 +127,6 @@ struct symbolizer_options {
 	uint64_t cache_max_bytes, cache_min_bytes;
 };
 
-/* Writes $XDG_CACHE_HOME/unspool, else ~/.cache/unspool. Returns false if neither variable is an
- * absolute path, or if `size` is too small. */
-bool symbolizer_cache_dir(char *buf, size_t size);
-
 struct symbolizer; /* opaque */
 
 /* `info` (may be NULL) decides whether the running kernel's /proc/kallsyms is the recorded

@@ -150,8 +150,8 @@ def without_bundle(data, out):
 
 
 def samples(text, form):
-    """What is compared: each sample of a script, each stack of folded text. Of some thousand samples one differs now and then, that is in
-    code without call frame information (.fini, a stub): from windows of the text other starts of functions are found than from all of it."""
+    """What is compared: each sample of a script, each stack of folded text. Of some thousand samples one differs now and then. Those that
+    were seen are in code without call frame information (.fini, a stub of libjvm); why the bundle leads elsewhere there is not known."""
     return collections.Counter(text.split("\n\n") if form else text.splitlines())
 
 
