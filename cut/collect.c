@@ -11,6 +11,7 @@
 #include "base/pages.h"
 #include "base/processor.h"
 #include "cut/cut.h"
+#include "functions/functions.h"
 #include "reader/reader.h"
 
 enum {
@@ -18,6 +19,10 @@ enum {
 	/* Words above a return address into the kernel's way back from signal handlers: there the
 	 * registers of the interrupted function are. */
 	SIGNAL_WORDS = 64,
+	/* Words from the stack pointer on that unwinding takes for the return address of code
+	 * without a file. */
+	TOP_WORDS = 6,
+	CALL_BYTES = 5, /* x86: call rel32 */
 };
 
 enum { IS_CODE = 1, IS_SIGNAL = 2 };
@@ -215,8 +220,50 @@ static void see_registers(struct cut_hits *h, const struct perf_sample *s)
 			word_at(h, s->space, address_space_layout(s->space), word);
 }
 
+/* The function that the call before `ra` leads to. Unwinding looks whether it has call frame
+ * information. */
+static void add_called(struct cut_hits *h, const struct address_space *space, uint64_t ra)
+{
+	const struct map *m = address_space_find(space, ra - 1);
+	struct module *mod =
+		has_code(m) && m->dso->kind == DSO_FILE ? modules_get(h->modules, m->dso) : NULL;
+	const uint8_t *code;
+	size_t left, off = 0;
+	uint64_t vaddr;
+	int64_t to;
+
+	if (!mod || !mod->image ||
+	    processor_insn_set(elf_image_machine(mod->image)) != INSN_SET_X86 ||
+	    !module_ip_to_vaddr(mod, m, ra - CALL_BYTES, &vaddr))
+		return;
+	code = elf_image_at_vaddr(mod->image, vaddr, &left);
+	if (!code || left < CALL_BYTES || !next_call(INSN_SET_X86, code, CALL_BYTES, &off, &to) ||
+	    off != 1)
+		return;
+	ra += (uint64_t)to - CALL_BYTES;
+	m = address_space_find(space, ra);
+	if (has_code(m) && m->dso->kind == DSO_FILE)
+		add(h, m->dso, key_of(m, ra), false);
+}
+
+/* What called code without a file, if that has no frame yet. */
+static void see_callers(struct cut_hits *h, const struct perf_sample *s)
+{
+	const unsigned size = s->user_regs.abi == PERF_REGS_ABI_32_ ? 4 : 8;
+	unsigned i;
+
+	for (i = 0; i < TOP_WORDS && (i + 1) * size <= s->user_stack_bytes; i++) {
+		uint64_t word = 0;
+
+		memcpy(&word, s->user_stack + (size_t)i * size, size);
+		if (word >= 4096)
+			add_called(h, s->space, word);
+	}
+}
+
 static void see(struct cut_hits *h, const struct perf_sample *s)
 {
+	const struct map *m;
 	const struct address_space *as = s->cpumode == PERF_CPUMODE_USER ? s->space : s->kernel;
 	const struct processor *cpu = processor_here();
 	uint64_t ip;
@@ -226,8 +273,12 @@ static void see(struct cut_hits *h, const struct perf_sample *s)
 	see_chain(h, s);
 	if (!s->user_regs.abi)
 		return;
-	if (cpu && perf_regs_get(&s->user_regs, cpu->perf_ip, &ip))
-		add_frame(h, address_space_find(s->space, ip), ip);
+	if (cpu && perf_regs_get(&s->user_regs, cpu->perf_ip, &ip)) {
+		m = address_space_find(s->space, ip);
+		add_frame(h, m, ip);
+		if (m && m->dso->kind == DSO_ANON)
+			see_callers(h, s);
+	}
 	see_registers(h, s);
 	see_stack(h, s);
 }

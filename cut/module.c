@@ -250,30 +250,44 @@ static bool is_in_code_section(const struct code_sections *c, uint64_t vaddr)
 	return !c->v.n || (low && vaddr < c->v.v[low - 1].end);
 }
 
-/* The symbol that covers vaddr, or the last before it: *start, and *end (0: unknown). */
-static bool symbol_of(const struct functab *tab, uint64_t vaddr, struct func_cursor *cursor,
-		      uint64_t *start, uint64_t *end)
+/* Symbols of a module. */
+struct names {
+	struct functab all;	    /* labels in assembly, too */
+	struct cut_addrs functions; /* where these begin */
+	struct func_cursor cursor;
+};
+
+/* The symbol that covers vaddr, or the last before it: *start, and *end (0: unknown). *start is
+ * earlier if it is a label in a function. */
+static bool symbol_of(struct names *names, uint64_t vaddr, uint64_t *start, uint64_t *end)
 {
-	const struct func *f = functab_find(tab, vaddr, cursor);
+	const struct func *f = functab_find(&names->all, vaddr, &names->cursor);
+	const size_t n = cut_addrs_below(&names->functions, vaddr + 1);
 
 	if (!f)
 		return false;
 	*start = f->start;
 	*end = f->flags & FUNC_SIZELESS ? 0 : f->end;
+	if (n && names->functions.v[n - 1] < *start &&
+	    vaddr - names->functions.v[n - 1] <= OPEN_BYTES)
+		*start = names->functions.v[n - 1];
 	return true;
 }
 
-static int read_symbols(struct functab *tab, struct module *m)
+static int read_symbols(struct names *names, struct module *m)
 {
 	struct elf_image *const images[] = {m->debug, m->image, m->mini};
 	size_t i, n;
 
 	for (i = 0; i < 3; i++)
-		if (images[i] && symtab_read(tab, images[i], ".symtab", NULL, &n))
+		if (images[i] && (symtab_read(&names->all, images[i], ".symtab", NULL, &n) ||
+				  cut_function_starts(images[i], ".symtab", &names->functions)))
 			return -1;
-	if (m->image && symtab_read(tab, m->image, ".dynsym", NULL, &n))
+	if (m->image && (symtab_read(&names->all, m->image, ".dynsym", NULL, &n) ||
+			 cut_function_starts(m->image, ".dynsym", &names->functions)))
 		return -1;
-	return functab_finish(tab);
+	cut_addrs_sort(&names->functions);
+	return functab_finish(&names->all);
 }
 
 /* Without tables unwinding reads the code of the function from its start. Where that is not known
@@ -281,8 +295,7 @@ static int read_symbols(struct functab *tab, struct module *m)
 static void keep_bare_code(struct pieces *p, struct module *m, const struct hit_functions *hit,
 			   const struct cut_addrs *frames)
 {
-	struct func_cursor cursor = {0};
-	struct functab tab = {0};
+	struct names names = {0};
 	struct code_sections sections = {0};
 	struct go_table go;
 	bool has_go = go_table_open(&go, m->image), scans = false;
@@ -291,7 +304,7 @@ static void keep_bare_code(struct pieces *p, struct module *m, const struct hit_
 	uint64_t start, end;
 	size_t i, n;
 
-	if (bare->n && (read_symbols(&tab, m) || code_sections_open(&sections, m->image)))
+	if (bare->n && (read_symbols(&names, m) || code_sections_open(&sections, m->image)))
 		p->nomem = true;
 	for (i = 0; i < bare->n; i++) {
 		const uint64_t a = bare->v[i];
@@ -303,7 +316,7 @@ static void keep_bare_code(struct pieces *p, struct module *m, const struct hit_
 				pieces_keep_vaddr(p, start, end + AROUND_BYTES);
 			continue;
 		}
-		if (symbol_of(&tab, a, &cursor, &start, &end)) {
+		if (symbol_of(&names, a, &start, &end)) {
 			if (!end || end - start > OPEN_BYTES)
 				end = a + 4096;
 			pieces_keep_vaddr(p, start > AROUND_BYTES ? start - AROUND_BYTES : 0,
@@ -318,7 +331,8 @@ static void keep_bare_code(struct pieces *p, struct module *m, const struct hit_
 		if (segs[i].flags & PF_X)
 			pieces_keep(p, segs[i].off, segs[i].filesz);
 	vec_done(&sections.v);
-	functab_done(&tab);
+	vec_done(&names.functions);
+	functab_done(&names.all);
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */

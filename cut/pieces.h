@@ -52,6 +52,8 @@ void cut_debug_frame(struct pieces *p, const struct cut_addrs *code);
 bool cut_addrs_has(const struct cut_addrs *a, uint64_t v);
 /* symbols.c: keeps the symbols that cover the addresses, begin before or follow them. */
 void cut_symbols(struct pieces *p, const char *table, const struct cut_addrs *addrs, bool all);
+/* Appends where functions begin. Returns 0, or -1: no memory. */
+int cut_function_starts(struct elf_image *img, const char *table, struct cut_addrs *ret);
 /* The dynamic relocations that name stubs of the PLT. Adds the functions that these call. */
 void cut_relocations(struct pieces *p, bool all, struct cut_addrs *symbols);
 

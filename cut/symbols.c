@@ -66,32 +66,74 @@ static bool is_code_symbol(const Elf64_Sym *s)
 	       type != STT_FILE && type != STT_SECTION;
 }
 
-/* The starts of symbols that begin nearest before an address, and nearest after it. */
+static bool is_function(const Elf64_Sym *s)
+{
+	const unsigned type = ELF64_ST_TYPE(s->st_info);
+
+	return is_code_symbol(s) && (type == STT_FUNC || type == STT_GNU_IFUNC);
+}
+
+/* Adds those of `starts` that are nearest before an address, and nearest after it. */
+static void add_nearest(struct cut_addrs *ret, struct cut_addrs *starts,
+			const struct cut_addrs *addrs)
+{
+	size_t i;
+
+	cut_addrs_sort(starts);
+	for (i = 0; i < addrs->n; i++) {
+		size_t n = cut_addrs_below(starts, addrs->v[i] + 1);
+
+		if (n)
+			ret->v[ret->n++] = starts->v[n - 1];
+		if (n < starts->n)
+			ret->v[ret->n++] = starts->v[n];
+	}
+}
+
+/* The starts of symbols that begin nearest before an address, and nearest after it. Names come from
+ * symbols of any type, unwinding looks at those of functions only. */
 static int wanted_starts(const struct elf_symbols *t, const struct cut_addrs *addrs,
 			 struct cut_addrs *ret)
 {
-	struct cut_addrs starts = {0};
+	struct cut_addrs starts = {0}, functions = {0};
 	size_t i;
-	int rc = vec_reserve(&starts, t->n + 1) || vec_reserve(ret, 2 * addrs->n + 1) ? -1 : 0;
+	int rc = vec_reserve(&starts, t->n + 1) || vec_reserve(&functions, t->n + 1) ||
+				 vec_reserve(ret, 4 * addrs->n + 1)
+			 ? -1
+			 : 0;
 
 	for (i = 0; !rc && i < t->n; i++) {
 		Elf64_Sym s = elf_symbols_at(t, i);
 
 		if (is_code_symbol(&s))
 			starts.v[starts.n++] = s.st_value;
+		if (is_function(&s))
+			functions.v[functions.n++] = s.st_value;
 	}
-	cut_addrs_sort(&starts);
-	for (i = 0; !rc && i < addrs->n; i++) {
-		size_t n = cut_addrs_below(&starts, addrs->v[i] + 1);
-
-		if (n)
-			ret->v[ret->n++] = starts.v[n - 1];
-		if (n < starts.n)
-			ret->v[ret->n++] = starts.v[n];
+	if (!rc) {
+		add_nearest(ret, &starts, addrs);
+		add_nearest(ret, &functions, addrs);
+		cut_addrs_sort(ret);
 	}
-	cut_addrs_sort(ret);
+	vec_done(&functions);
 	vec_done(&starts);
 	return rc;
+}
+
+int cut_function_starts(struct elf_image *img, const char *table, struct cut_addrs *ret)
+{
+	struct elf_symbols t;
+	size_t i;
+
+	if (!img || !elf_symbols_open(&t, img, table))
+		return 0;
+	for (i = 0; i < t.n; i++) {
+		Elf64_Sym s = elf_symbols_at(&t, i);
+
+		if (is_function(&s) && vec_push(ret, s.st_value))
+			return -1;
+	}
+	return 0;
 }
 
 struct symbol_copy {

@@ -266,6 +266,9 @@ void code_index_called(struct code_index *ix, uint64_t vaddr, uint64_t low,
 	if (code_starts_called(&ix->code, vaddr, ret->low, &ret->start)) {
 		ret->is_named = false;
 		ret->end = open_end(ix, ret->start);
+	} else if (ret->end && ret->end < ret->low) {
+		/* Others lie between it and vaddr. */
+		*ret = (struct code_function){.low = ret->low};
 	}
 }
 

@@ -311,6 +311,42 @@ builtin: mov $1,%esi
 """
 
 
+# A function behind all that have call frame information, as .fini of a stripped library: the last of these has no name,
+# zeros pad its section, and what was called has jumped on.
+BEHIND = """
+void hidden(void) __attribute__((visibility("hidden")));
+__asm__(".section .behind,\\"ax\\",@progbits;"
+        ".zero 2; .p2align 4;"
+        "hidden: sub $8,%rsp; mov $20000,%eax;"
+        "1: dec %eax; jne 1b; add $8,%rsp; ret;"
+        ".text");
+void (*find(void))(void) { return hidden; }
+static __attribute__((noinline)) int one(int n) { __asm__ volatile("" : "+r"(n)); return n * 3; }
+int (*const pointer)(int) = one;
+"""
+JUMPS = """
+void (*find(void))(void);
+int count;
+__attribute__((noinline)) void run(void (*f)(void)) { __asm__ volatile("incl %0" : "+m"(count)); f(); }
+__attribute__((noinline)) void caller(void) { for (int i = 0; i < 40000; i++) run(find()); }
+int main(void) { caller(); return 0; }
+"""
+
+
+def functions_behind_all_others():
+    for name, text in ("behind.c", BEHIND), ("jumps.c", JUMPS):
+        with open(name, "w") as f:
+            f.write(text)
+    subprocess.run("gcc -O2 -shared -fPIC -fno-toplevel-reorder behind.c -o libbehind.so -Wl,-s &&"
+                   "gcc -O2 jumps.c -o jumps -L. -lbehind -Wl,-rpath,.", shell=True, check=True)
+    perf_record("-e", "cpu-clock:u", "-F", "999", "--call-graph", "dwarf,4096", "-o", "behind.data", "./jumps")
+    out = run(RESOLVE, "-q", "-f", "folded", "--no-inline", "behind.data").stdout
+    n = {stack: int(ns) for stack, ns in (line.rsplit(" ", 1) for line in out.splitlines())}
+    inside = sum(ns for stack, ns in n.items() if stack.endswith("[libbehind.so]"))
+    whole = sum(ns for stack, ns in n.items() if stack.endswith(";main;caller;[libbehind.so]"))
+    report(whole > 50e6 and whole >= 0.99 * inside, "a function behind all that have call frame information", n)
+
+
 def functions_that_pointers_lead_to():
     for what, text, whole in (("a frame pointer", KEEPS_FRAME, ["leaf", "builtin", "outer", "_start"]),
                               ("another's", KEEPS_NONE, ["leaf", "builtin"]),
@@ -463,6 +499,7 @@ def main():
         return
     arguments_that_callees_pop()
     return_addresses_in_registers()
+    functions_behind_all_others()
     functions_that_pointers_lead_to()
     callers_without_a_frame_pointer()
     registers_of_a_handler()
