@@ -54,7 +54,7 @@ struct reader {
 	struct known prunes;
 	VEC(uint8_t) stack_prunes;
 	uint64_t drop, keep; /* string indexes */
-	uint64_t n_pruned, n_negative;
+	uint64_t n_pruned, n_negative, n_uneven;
 	struct text labels;  /* of the sample */
 	VEC(uint32_t) stack; /* locations, leaf first, then root first */
 	VEC(uint64_t) values;
@@ -500,6 +500,7 @@ static int read_sample(struct reader *r, struct bytes b, struct err *err)
 		}
 	if (rc < 0)
 		return 1;
+	r->n_uneven += r->values.n != r->n_types;
 	if (stitched && r->stack.n && mark_stitched(r, err))
 		return -ERR_NOMEM;
 	if (r->pruner.has_drop)
@@ -650,6 +651,8 @@ static int read_all(struct reader *r, struct bytes all, struct err *err)
 		   "values below zero were left out, as a profile has none: a difference of "
 		   "profiles is shown by resolve --diff BASE NEW",
 		   r->n_negative, true);
+	input_note(r->ret, "samples have another number of values than the profile has types",
+		   r->n_uneven, true);
 	r->p->wall_ns = r->time_ns;
 	r->p->last_ns = r->duration_ns <= INT64_MAX ? r->duration_ns : 0;
 	return rc;

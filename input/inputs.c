@@ -75,6 +75,18 @@ int input_detect(const char *path, const struct input_format **ret, struct err *
 	return n < 0 ? err_nomem(err) : 0;
 }
 
+/* Sums stop at what 64 bits hold. */
+static void note_full_sums(const struct profile *p, struct input_result *ret)
+{
+	uint64_t n = 0;
+	size_t i;
+
+	for (i = 0; i < p->events.n; i++)
+		n += p->events.v[i].period == UINT64_MAX;
+	input_note(ret, "sums of weights are more than 64 bits hold: shares and sums are too small",
+		   n, true);
+}
+
 int input_read(const struct input_format *f, struct profile *p, const char *path,
 	       const struct input_options *opt, struct input_result *ret, struct err *err)
 {
@@ -85,6 +97,8 @@ int input_read(const struct input_format *f, struct profile *p, const char *path
 	if (!rc)
 		rc = f->read(p, &s, opt, ret, err);
 	ret->cut |= s.damaged;
+	if (!rc)
+		note_full_sums(p, ret);
 	input_note(ret, "bytes that are 0 were read as '?'", s.n_nuls, false);
 	ret->too_much = s.too_much;
 	input_close(&s);

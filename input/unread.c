@@ -5,6 +5,7 @@
  * patterns are long, and what is short must fit several lines. */
 #include "input/unread.h"
 
+#include <ctype.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 
@@ -218,10 +219,24 @@ static bool find_line(const char *head, struct found *f)
 	return false;
 }
 
+/* Lines as Mac OS had them before X. */
+static bool find_returns(const char *head, struct found *f)
+{
+	static const struct row row = {"", "text with lines that end in CR only",
+				       "tr '\\r' '\\n' < FILE mends it", 1};
+	const char *first = strchr(head, '\r');
+
+	if (!first || !strchr(first + 1, '\r') || strchr(head, '\n'))
+		return false;
+	*f = (struct found){&row, 1};
+	return true;
+}
+
 static bool find(const char *head, size_t n, struct found *f)
 {
 	return find_magic(head, n, f) ||
-	       (input_is_text(head, n) && (find_json(head, f) || find_line(head, f)));
+	       (input_is_text(head, n) &&
+		(find_json(head, f) || find_line(head, f) || find_returns(head, f)));
 }
 
 /* ---- refusing -------------------------------------------------------------------------------- */
@@ -267,15 +282,20 @@ static int refuse_known(struct profile *p, struct input_source *s, const struct 
 	return -ERR_FORMAT;
 }
 
-/* How many of the first lines end in a number, as folded stacks do? */
-static size_t count_weights(const char *head, size_t *lines)
+/* How many of the first lines end in a number, as folded stacks do? *negative: in one below zero.
+ */
+static size_t count_weights(const char *head, size_t *lines, size_t *negative)
 {
-	size_t n = 0, len;
+	size_t n = 0, len, digits;
 
-	for (*lines = 0; *head && *lines < LINES; head += len + (head[len] != '\0')) {
+	for (*lines = *negative = 0; *head && *lines < LINES; head += len + (head[len] != '\0')) {
 		len = strcspn(head, "\r\n");
 		*lines += len > 0;
-		n += len > 2 && strchr("0123456789", head[len - 1]) && memchr(head, ' ', len);
+		for (digits = 0; digits < len && isdigit((unsigned char)head[len - 1 - digits]);)
+			digits++;
+		n += len > 2 && digits && memchr(head, ' ', len);
+		*negative += digits && digits + 1 < len && head[len - digits - 1] == '-' &&
+			     head[len - digits - 2] == ' ';
 	}
 	return n;
 }
@@ -283,13 +303,13 @@ static size_t count_weights(const char *head, size_t *lines)
 static int refuse_text(struct profile *p, struct input_source *s, const struct input_options *opt,
 		       struct input_result *ret, struct err *err)
 {
-	size_t n, lines, weights, line = 1, i;
+	size_t n, lines, weights, negative = 0, line = 1, i;
 	char *head = read_head(s, &n, err), *at = head, names[128] = "";
 
 	(void)p, (void)opt, (void)ret;
 	if (!head)
 		return -ERR_NOMEM;
-	weights = count_weights(head, &lines);
+	weights = count_weights(head, &lines, &negative);
 	for (; *at == '\n' || *at == '\r' || *at == ' ' || *at == '\t'; at++)
 		line += *at == '\n';
 	for (i = 0; input_formats[i]; i++)
@@ -303,7 +323,10 @@ static int refuse_text(struct profile *p, struct input_source *s, const struct i
 		"(%s: "
 		"see resolve --inputs)%s",
 		line, (int)i, at, at[i] && at[i] != '\n' ? ".." : "", names + 2,
-		weights * 2 > lines
+		negative * 2 > lines
+			? "; its lines end in numbers below zero: a difference of two profiles is "
+			  "none itself, resolve --diff BASE NEW makes one of both"
+		: weights * 2 > lines
 			? "; its lines end in numbers, but in folded stacks a ';' stands "
 			  "between functions: \"comm;main;f 12\""
 			: "");

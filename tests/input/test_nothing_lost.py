@@ -56,6 +56,16 @@ tap.check(folded(out) == {"spin;main;f": 3} and "no period" in err, "script text
 code, out, err = resolve(("   2004008 \n" + FRAMES) * 3)
 tap.check(folded(out) == {"main;f": 6012024} and "have no command" in err, "script text, period alone", (out, err))
 
+# ---- weights that are none ------------------------------------------------------------------------------------------
+full = f"a;b {2**64 - 1}\na;c {2**64 - 1}\n"
+code, out, err = resolve(full)
+tap.check(code == 1 and "more than 64 bits hold" in err and len(folded(out)) == 2, "a sum that is too large is said", (code, out, err))
+code, out, err = resolve("a;b 5\r" * 3)
+tap.check(code == 2 and not out and "lines that end in CR only" in err and "tr '\\r' '\\n'" in err, "lines that end in CR: refused, with a cure", (code, out, err))
+tap.check(folded(resolve("a;b 5\r")[1]) == {"a;b": 5}, "but not one line that does")
+code, out, err = resolve("a;b -5\na;c -2\n")
+tap.check(code == 2 and not out and "--diff BASE NEW" in err, "a difference is refused, with a cure", (code, out, err))
+
 # ---- pipes with names -----------------------------------------------------------------------------------------------
 with open("a.folded", "w") as f:
     f.write("main;f 3\nmain;g 4\n")

@@ -110,6 +110,10 @@ tap.check(code == 1 and folded(out) == {"main;slower": 50} and "2 values below z
 code, out, err = resolve("-q", "less.pb.gz")
 tap.check(code == 1 and not err, "and with -q at least the status", code, err)
 
+make("uneven.pb.gz", [(["f", "main"], (1, 5), []), (["g", "main"], (1,), []), (["h", "main"], (1, 7, 9), [])])
+code, out, err = resolve("uneven.pb.gz")
+tap.check(code == 1 and "2 samples have another number of values than the profile has types" in err, "as many values as types, or it is said", code, out, err)
+
 # ---- drop_frames ----------------------------------------------------------------------------------------------------------
 STACKS = [
     (["memset", "malloc", "app_alloc", "main"], (1, 100), []),
