@@ -153,11 +153,18 @@ int capture_run(const struct capture_options *opt, volatile int *stop, struct ca
 int capture_stacks(const struct capture_options *opt, volatile int *stop,
 		   struct capture_result *ret, struct err *err);
 
+struct capture_list_options {
+	pid_t pid;    /* whose files are meant; 0: ours */
+	bool verbose; /* fields and parameters of all that is listed */
+};
+
 /* Says, a line each, what can be recorded and is like `what`: events ("*faults"), tracepoints
- * ("sched:*"; one that is named whole with its fields), functions ("uprobe:./prog:*"). NULL: all
- * events and tracepoints. Returns 0, or negative with *err, also if there is none. */
-int capture_list(const char *what, void (*say)(void *arg, const char *line), void *arg,
-		 struct err *err);
+ * ("sched:*"), functions ("uprobe:./prog:*", "./prog:*", "libz.so.1"). What is named whole is
+ * followed by its fields, or its parameters with their types, its result and its source, each with
+ * four spaces before it. NULL: all events and tracepoints. Returns 0, or negative with *err, also
+ * if there is none. */
+int capture_list(const char *what, const struct capture_list_options *opt,
+		 void (*say)(void *arg, const char *line), void *arg, struct err *err);
 
 /* Reports through say(), in single lines, what would work on this machine: paranoid level, mlock,
  * PMU, tracefs ... */

@@ -9,14 +9,18 @@
 #include "capture/capture.h"
 #include "capture/event.h"
 #include "capture/sysfile.h"
+#include "dwarf/dwarf.h"
 #include "probe/probe.h"
 
 #define FORMAT_BYTES_MAX ((size_t)1 << 20)
 
 struct list {
+	const struct capture_list_options *opt;
 	void (*say)(void *arg, const char *line);
 	void *arg;
 	size_t n;
+	const char *prefix; /* of probes, with its colon */
+	const char *path;   /* of their file */
 };
 
 static void say(struct list *l, const char *text)
@@ -25,25 +29,111 @@ static void say(struct list *l, const char *text)
 	l->n++;
 }
 
+/* ---- functions ------------------------------------------------------------------------------ */
+
+static void say_place(struct list *l, const struct probe_place *place)
+{
+	char line[PATH_MAX + 512];
+
+	snprintf(line, sizeof line, "%s%s:%s", l->prefix, l->path, place->name);
+	say(l, line);
+}
+
+/* "int a", "char *s" */
+static void say_parameter(struct list *l, const struct dwarf_declared *p)
+{
+	const size_t n = strlen(p->type);
+	const bool ends_in_sign = n && strchr("*&", p->type[n - 1]);
+	char line[1200];
+
+	snprintf(line, sizeof line, "    %s%s%s", p->type, p->name && !ends_in_sign ? " " : "",
+		 p->name ? p->name : "");
+	l->say(l->arg, line);
+}
+
+static void say_declared(void *arg, const struct probe_place *place,
+			 const struct dwarf_declaration *d)
+{
+	struct list *l = arg;
+	char line[PATH_MAX + 64];
+
+	say_place(l, place);
+	for (size_t i = 0; d && i < d->n; i++)
+		say_parameter(l, &d->params[i]);
+	if (d && d->is_variadic)
+		l->say(l->arg, "    ...");
+	if (d && d->result) {
+		snprintf(line, sizeof line, "    returns %s", d->result);
+		l->say(l->arg, line);
+	}
+	if (d && d->file) {
+		snprintf(line, sizeof line, "    in %s:%u", d->file, d->line);
+		l->say(l->arg, line);
+	}
+	if (!d && l->opt->verbose)
+		l->say(l->arg, "    no debug information tells its parameters");
+}
+
+/* `what` has a prefix; without a name it means all of the file. */
 static int list_places(struct list *l, const char *what, struct err *err)
 {
+	const size_t n = probe_prefix_length(what);
 	struct probe_places found = {0};
+	char prefix[16], text[PATH_MAX + 1024];
 	struct probe_spec spec;
-	char line[PATH_MAX + 512];
-	int rc = probe_parse(&spec, what, strlen(what), err);
+	int rc;
 
+	snprintf(prefix, sizeof prefix, "%.*s", (int)n, what);
+	snprintf(text, sizeof text, "%s%s", what, what[n] && !strchr(what + n, ':') ? ":*" : "");
+	rc = probe_parse(&spec, text, strlen(text), err);
 	if (!rc)
-		rc = probe_find(&spec, 0, &found, err);
-	for (size_t i = 0; !rc && i < found.places.n; i++) {
-		const int kind = (int)(spec.file - what);
-
-		snprintf(line, sizeof line, "%.*s%s:%s", kind, what, found.path,
-			 found.places.v[i].name);
-		say(l, line);
-	}
+		rc = probe_find(&spec, l->opt->pid, &found, err);
+	l->prefix = prefix;
+	l->path = found.path;
+	if (!rc && spec.kind != PROBE_USDT &&
+	    (l->opt->verbose || !memchr(spec.what, '*', spec.what_len)))
+		rc = probe_declarations(&found, say_declared, l, err);
+	else
+		for (size_t i = 0; !rc && i < found.places.n; i++)
+			say_place(l, &found.places.v[i]);
 	probe_places_done(&found);
 	return rc;
 }
+
+/* FILE or FILE:NAME without a prefix: functions, and what tracing points there are. */
+static int list_file(struct list *l, const char *what, struct err *err)
+{
+	char text[PATH_MAX + 1024];
+	const size_t before = l->n;
+	struct err unused = {0};
+
+	snprintf(text, sizeof text, "usdt:%s", what);
+	list_places(l, text, &unused);
+	snprintf(text, sizeof text, "uprobe:%s", what);
+	if (list_places(l, text, err) && l->n == before)
+		return -(int)err->code;
+	return 0;
+}
+
+/* Is it the name of a file, by its form? */
+static bool is_path(const char *what)
+{
+	const size_t n = strcspn(what, ":");
+
+	return memchr(what, '/', n) || memmem(what, n, ".so", 3);
+}
+
+/* Is it a command or a file that is there? */
+static bool is_file(const struct list *l, const char *what)
+{
+	char path[PATH_MAX], name[256];
+	struct err unused = {0};
+
+	snprintf(name, sizeof name, "%.*s", (int)strcspn(what, ":"), what);
+	return *name && !strpbrk(name, "*?[") && !probe_locate(name, l->opt->pid, path, &unused);
+}
+
+/* ---- tracepoints ---------------------------------------------------------------------------- */
 
 static int by_name(const struct dirent **a, const struct dirent **b)
 {
@@ -92,7 +182,7 @@ static void list_system(struct list *l, const char *tracefs, const char *system,
 			say(l, name);
 			snprintf(folder, sizeof folder, "%s/events/%s/%s", tracefs, system,
 				 names[i]->d_name);
-			if (!strcmp(pattern, name))
+			if (l->opt->verbose || !strcmp(pattern, name))
 				list_fields(l, folder);
 		}
 		free(names[i]);
@@ -119,23 +209,27 @@ static int list_tracepoints(struct list *l, const char *pattern, struct err *err
 	return 0;
 }
 
-int capture_list(const char *what, void (*say_line)(void *arg, const char *line), void *arg,
-		 struct err *err)
+int capture_list(const char *what, const struct capture_list_options *opt,
+		 void (*say_line)(void *arg, const char *line), void *arg, struct err *err)
 {
 	static const char tracepoint[] = "tracepoint:";
-	struct list l = {say_line, arg, 0};
+	struct list l = {.opt = opt, .say = say_line, .arg = arg};
 	const char *pattern = what ? what : "*";
 	int rc;
 
 	if (probe_is_spec(pattern))
 		return list_places(&l, pattern, err);
+	if (is_path(pattern))
+		return list_file(&l, pattern, err);
 	if (str_starts_with(pattern, tracepoint))
 		pattern += sizeof tracepoint - 1;
 	for (size_t i = 0; event_name_at(i); i++)
 		if (!fnmatch(pattern, event_name_at(i), 0))
 			say(&l, event_name_at(i));
 	rc = list_tracepoints(&l, pattern, err);
-	if (rc && l.n) /* without tracefs the other events are still there */
+	if (l.n) /* without tracefs the other events are still there */
 		return 0;
-	return rc || l.n ? rc : err_set(err, ERR_NOT_FOUND, NULL, "no event is like '%s'", pattern);
+	if (is_file(&l, pattern))
+		return list_file(&l, pattern, err);
+	return rc ? rc : err_set(err, ERR_NOT_FOUND, NULL, "no event is like '%s'", pattern);
 }

@@ -261,10 +261,14 @@ static int list(const struct capture_args *a)
 {
 	static char *const all[] = {NULL, NULL};
 	char *const *what = a->opt.command ? a->opt.command : all;
+	const struct capture_list_options opt = {
+		.pid = a->opt.n_pids ? a->opt.pids[0] : 0,
+		.verbose = a->verbose,
+	};
 	struct err err = {0};
 
 	do {
-		if (capture_list(*what, say_line, stdout, &err)) {
+		if (capture_list(*what, &opt, say_line, stdout, &err)) {
 			args_complain("capture", &err);
 			return EXIT_TROUBLE;
 		}

@@ -414,9 +414,9 @@ static const struct option_row options[] = {
 	HEADING("help"),
 	{0, "check", NULL, NULL, "print what can be recorded here, and how to enable the rest",
 	 SETS_FLAG(check)},
-	{0, "list", NULL, NULL,
-	 "print what can be recorded and is like WHAT: capture --list 'sched:*',\n"
-	 "capture --list 'uprobe:./prog:*'",
+	{'l', "list", NULL, NULL,
+	 "print what can be recorded and is like WHAT: 'sched:*', ./prog:f*; with -v\n"
+	 "fields, and parameters with their types",
 	 SETS_FLAG(list)},
 	{'h', "help", NULL, NULL, "this page", SETS_FLAG_AND_STOPS(show_help)},
 	{0, "version", NULL, NULL, "which version this is", SETS_FLAG_AND_STOPS(show_version)},

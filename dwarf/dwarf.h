@@ -233,6 +233,26 @@ bool dwarf_params_address(const struct dwarf_site *site, uint64_t index, uint64_
 const struct dwarf_type *dwarf_params_base_type(struct dwarf_params *p,
 						const struct dwarf_site *site, uint64_t off);
 
+struct dwarf_declared {
+	const char *type, *name; /* "const char *"; NULL: none, or not known */
+};
+
+/* A function as its source declares it. */
+struct dwarf_declaration {
+	const struct dwarf_declared *params;
+	size_t n;
+	bool is_variadic;
+	const char *result; /* "void"; NULL: not known */
+	const char *file;   /* as far as DWARF has its path; NULL: not known */
+	uint32_t line;	    /* where its code begins */
+};
+
+/* The declaration of the function that a vaddr is in, not of one that was inlined there. C's types
+ * have their "struct"; those of other languages are named without the scopes around them. *ret is
+ * NULL if nothing is known. Returns 0 or -ERR_NOMEM. */
+int dwarf_params_declaration(struct dwarf_params *p, uint64_t vaddr,
+			     const struct dwarf_declaration **ret);
+
 struct dwarf_line_places {
 	VEC(uint64_t) vaddrs; /* by rising address */
 	bool has_file;	      /* some code is of that file */

@@ -54,23 +54,6 @@ static void base_type(struct dwarf_type *ret, const struct dwarf_any_die *d)
 		ret->kind = DWARF_TYPE_OTHER;
 }
 
-/* Calls each() for the children of a DIE until it returns false. */
-static void children_of(struct dwarf_params *p, const struct dwarf_param_unit *u,
-			const struct dwarf_any_die *d,
-			bool (*each)(void *arg, const struct dwarf_any_die *child), void *arg)
-{
-	struct dwarf_any_die child;
-	uint64_t off = d->end;
-
-	while (d->children && off != UINT64_MAX && p->budget && !p->failed &&
-	       dwarf_any_die_read(u->cu, off, &child)) {
-		p->budget--;
-		if (!each(arg, &child))
-			return;
-		off = dwarf_any_die_behind(u->cu, &child, &p->budget);
-	}
-}
-
 struct enumerators {
 	const struct dwarf_cu *cu;
 	VEC(struct dwarf_enumerator) v;
@@ -96,7 +79,7 @@ static void enum_type(struct typing t, struct dwarf_type *ret, const struct dwar
 
 	if (d->a[DWARF_AT_TYPE].v.form)
 		base = type_at(t, dwarf_value_ref(u->cu, d->a[DWARF_AT_TYPE].v));
-	children_of(t.p, u, d, add_enumerator, &e);
+	dwarf_param_children(t.p, u, d, add_enumerator, &e);
 	ret->bytes = ret->bytes ? ret->bytes : base ? base->bytes : 0;
 	ret->is_signed = base && base->is_signed;
 	ret->enumerators = arena_memdup(&t.p->memory, e.v.v, e.v.n * sizeof *e.v.v);
@@ -164,7 +147,7 @@ static void struct_type(struct typing t, struct dwarf_type *ret, const struct dw
 	if (dwarf_flag_is_set(d->a[DWARF_AT_DECLARATION].v) || !ret->bytes ||
 	    ret->bytes > STRUCT_BYTES_MAX)
 		return;
-	children_of(t.p, u, d, add_member, &m);
+	dwarf_param_children(t.p, u, d, add_member, &m);
 	if (!m.is_other) {
 		ret->kind = DWARF_TYPE_STRUCT;
 		ret->members = arena_memdup(&t.p->memory, m.v.v, m.v.n * sizeof *m.v.v);

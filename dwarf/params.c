@@ -420,10 +420,8 @@ void dwarf_param_lines(struct dwarf_params *p, struct dwarf_param_unit *u)
 	u->has_lines = true;
 }
 
-/* Where the code begins that belongs to the second row of lines that a function has: before, it
- * stores its parameters where they are to be. */
-static uint64_t body_of(struct dwarf_params *p, struct dwarf_param_unit *u,
-			const struct dwarf_function_range *f)
+/* The number of rows that begin up to an address. */
+static size_t rows_up_to(struct dwarf_params *p, struct dwarf_param_unit *u, uint64_t vaddr)
 {
 	const struct dwarf_rows *rows;
 	size_t lo = 0, hi;
@@ -433,15 +431,34 @@ static uint64_t body_of(struct dwarf_params *p, struct dwarf_param_unit *u,
 	for (hi = rows->n; lo < hi;) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (rows->v[mid].addr <= f->lo)
+		if (rows->v[mid].addr <= vaddr)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return lo < rows->n && rows->v[lo].addr < f->hi ? rows->v[lo].addr : 0;
+	return lo;
 }
 
-static bool is_c(uint64_t language)
+const struct dwarf_row *dwarf_param_row(struct dwarf_params *p, struct dwarf_param_unit *u,
+					uint64_t vaddr)
+{
+	const size_t n = rows_up_to(p, u, vaddr);
+
+	return n && u->lines.rows.v[n - 1].file != DWARF_ROW_END ? &u->lines.rows.v[n - 1] : NULL;
+}
+
+/* Where the code begins that belongs to the second row of lines that a function has: before, it
+ * stores its parameters where they are to be. */
+static uint64_t body_of(struct dwarf_params *p, struct dwarf_param_unit *u,
+			const struct dwarf_function_range *f)
+{
+	const size_t at = rows_up_to(p, u, f->lo);
+	const struct dwarf_rows *rows = &u->lines.rows;
+
+	return at < rows->n && rows->v[at].addr < f->hi ? rows->v[at].addr : 0;
+}
+
+bool dwarf_param_is_c(uint64_t language)
 {
 	return (dwarf_language_is_flat(language) && language != DW_LANG_Go &&
 		language != DW_LANG_Ada83 && language != DW_LANG_Ada95) ||
@@ -477,7 +494,7 @@ static struct dwarf_site *make_site(struct dwarf_params *p, struct dwarf_param_u
 				    .entry = entry,
 				    .body = body_of(p, u, f),
 				    .name = dwarf_param_function_name(p, &d, u),
-				    .is_by_compiler_of_c = is_c(u->main.language),
+				    .is_by_compiler_of_c = dwarf_param_is_c(u->main.language),
 				    .call = s->call,
 				    .innermost = s->innermost,
 				    .unit = u,
@@ -496,12 +513,12 @@ static struct dwarf_site *make_site(struct dwarf_params *p, struct dwarf_param_u
 	return site;
 }
 
-static struct dwarf_site *find_site(struct dwarf_params *p, uint64_t vaddr)
+const struct dwarf_function_range *dwarf_param_function_at(struct dwarf_params *p, uint64_t vaddr,
+							   struct dwarf_param_unit **unit)
 {
-	const struct dwarf_function_range *f;
 	size_t lo = 0, hi = p->ranges.n;
-	struct dwarf_param_unit *u;
 
+	*unit = NULL;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
@@ -512,11 +529,18 @@ static struct dwarf_site *find_site(struct dwarf_params *p, uint64_t vaddr)
 	}
 	if (!lo || vaddr >= p->ranges.v[lo - 1].hi)
 		return NULL;
-	u = dwarf_param_unit(p, &p->main, &p->main.units[p->ranges.v[lo - 1].unit]);
-	if (!u)
+	*unit = dwarf_param_unit(p, &p->main, &p->main.units[p->ranges.v[lo - 1].unit]);
+	if (!*unit)
 		return NULL;
-	dwarf_param_unit_read(p, u);
-	f = dwarf_param_function(u, vaddr);
+	dwarf_param_unit_read(p, *unit);
+	return dwarf_param_function(*unit, vaddr);
+}
+
+static struct dwarf_site *find_site(struct dwarf_params *p, uint64_t vaddr)
+{
+	struct dwarf_param_unit *u;
+	const struct dwarf_function_range *f = dwarf_param_function_at(p, vaddr, &u);
+
 	return f ? make_site(p, u, f, vaddr) : NULL;
 }
 

@@ -67,6 +67,18 @@ bool dwarf_param_die(struct dwarf_params *p, struct dwarf_ref at, struct dwarf_a
 void dwarf_param_unit_read(struct dwarf_params *p, struct dwarf_param_unit *u);
 const struct dwarf_function_range *dwarf_param_function(const struct dwarf_param_unit *u,
 							uint64_t vaddr);
+/* The function that has code at an address, and its unit. NULL: none. */
+const struct dwarf_function_range *dwarf_param_function_at(struct dwarf_params *p, uint64_t vaddr,
+							   struct dwarf_param_unit **unit);
+/* Does its compiler follow the processor's ABI of C? */
+bool dwarf_param_is_c(uint64_t language);
+/* The row of lines that is valid at an address. NULL: none. Reads the unit's lines. */
+const struct dwarf_row *dwarf_param_row(struct dwarf_params *p, struct dwarf_param_unit *u,
+					uint64_t vaddr);
+/* Calls each() for the children of a DIE until it returns false. */
+void dwarf_param_children(struct dwarf_params *p, const struct dwarf_param_unit *u,
+			  const struct dwarf_any_die *d,
+			  bool (*each)(void *arg, const struct dwarf_any_die *child), void *arg);
 /* An attribute of a DIE or of those it is a copy of (DW_AT_abstract_origin, DW_AT_specification);
  * *unit becomes the unit that has it. Form 0: none has it. */
 struct dwarf_attribute dwarf_param_inherited(struct dwarf_params *p, const struct dwarf_any_die *d,

@@ -56,6 +56,8 @@ bool probe_is_spec(const char *text);
 size_t probe_spec_length(const char *list);
 /* Parses text[0..len). Returns 0, or -ERR_USAGE with *err. */
 int probe_parse(struct probe_spec *ret, const char *text, size_t len, struct err *err);
+/* "uprobe:" and the like at the start of a text; 0: it is no probe. */
+size_t probe_prefix_length(const char *text);
 
 struct probe_place {
 	uint64_t off;	      /* in the file */
@@ -89,6 +91,15 @@ struct probe_places {
  * in any case. */
 int probe_find(const struct probe_spec *spec, pid_t pid, struct probe_places *ret, struct err *err);
 void probe_places_done(struct probe_places *p);
+
+struct dwarf_declaration;
+/* Calls each() for each place with the declaration of the function that it is in (dwarf/dwarf.h),
+ * valid until it returns; NULL: debug information does not say. Returns 0, or a negative value with
+ * *err. */
+typedef void probe_declared(void *arg, const struct probe_place *place,
+			    const struct dwarf_declaration *d);
+int probe_declarations(struct probe_places *found, probe_declared *each, void *arg,
+		       struct err *err);
 
 /* Is this system call meant? With this bit: may the probe be on the call itself? It is executed
  * elsewhere then (Documentation/trace/uprobetracer.rst), which a new program in its place is not

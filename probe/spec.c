@@ -27,6 +27,13 @@ bool probe_is_spec(const char *text)
 	return prefix_of(text, strlen(text)) != NULL;
 }
 
+size_t probe_prefix_length(const char *text)
+{
+	const struct prefix *p = prefix_of(text, strlen(text));
+
+	return p ? strlen(p->text) : 0;
+}
+
 size_t probe_spec_length(const char *list)
 {
 	size_t depth = 0, n;

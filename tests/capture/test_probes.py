@@ -269,6 +269,29 @@ inner.wait()
 names = run([CAPTURE, "--list", "uprobe:./w:ns::*"]).stdout.splitlines()
 tap.check(len(names) == 4 and all(run([CAPTURE, "--list", n]).stdout.splitlines() == [n] for n in names),
           "--list: functions, in a form that can be given", names)
+DECLARED = """#include <stdio.h>
+enum color { RED, GREEN };
+typedef unsigned long count_t;
+struct point { int x, y; };
+__attribute__((noipa)) const char *named(int a, const char *const *s, enum color c, struct point *p, count_t n, int (*cb)(int), char *const q) { return *s; }
+__attribute__((noipa)) void logged(const char *format, ...) {}
+int main(void) { logged(named(1, &(const char *){""}, RED, 0, 0, 0, 0)); return 0; }
+"""
+make("declared.c", DECLARED, "gcc -g -O1 declared.c -o declared")
+here = os.getcwd()
+named = [f"uprobe:{here}/declared:named", "    int a", "    const char *const *s", "    enum color c", "    struct point *p", "    count_t n", "    int (*)() cb",
+         "    char *const q", "    returns const char *", f"    in {here}/declared.c:5"]
+same(run([CAPTURE, "--list", "uprobe:./declared:named"]).stdout.splitlines(), named, "--list: a function's parameters, result and source")
+logged = [f"uprobe:{here}/declared:logged", "    const char *format", "    ...", "    returns void", f"    in {here}/declared.c:6"]
+same(sorted(run([CAPTURE, "-lv", "./declared:*ed"]).stdout.splitlines()), sorted(named + logged), "-lv FILE:PATTERN: of all that are listed")
+same(sorted(run([CAPTURE, "-l", "./declared"]).stdout.splitlines()), sorted([named[0], logged[0], f"uprobe:{here}/declared:main"]), "-l FILE: its functions")
+out = run([CAPTURE, "-l", "libz.so.1:adler32"]).stdout
+tap.check(out.startswith("uprobe:/") and out.splitlines()[0].endswith(":adler32"), "-l: a library by its soname", out)
+p = run([CAPTURE, "-l", "./declared:name"], check=False)
+tap.check(p.returncode == 2 and "near it: named" in p.stderr and not p.stdout, "-l: a wrong name of a function", p.stderr)
+run("g++ -g -O1 w.cc -o wg".split())
+lines = run([CAPTURE, "-lv", "./wg:ns::W::run(int)"]).stdout.splitlines()
+same(lines[1:4], ["    W *const this", "    int x", "    returns int"], "-lv: C++")
 fields = run([CAPTURE, "--list", "sched:sched_switch"]).stdout.splitlines()
 tap.check(fields[0] == "sched:sched_switch" and "    pid_t prev_pid" in fields, "--list: the fields of a tracepoint", fields)
 events = run([CAPTURE, "--list"]).stdout.splitlines()
