@@ -24,6 +24,7 @@ EMBED(page_menu_js, "output/page/menu.js");
 EMBED(page_graph_js, "output/page/graph.js");
 EMBED(page_table_js, "output/page/table.js");
 EMBED(page_time_js, "output/page/time.js");
+EMBED(page_spans_js, "output/page/spans.js");
 EMBED(page_main_js, "output/page/main.js");
 
 #define PART(name)               \
@@ -41,7 +42,8 @@ static const struct {
 	PART(page_data_js),  PART(page_text_js),  PART(page_labels_js), PART(page_colours_js),
 	PART(page_tree_js),  PART(page_diff_js),  PART(page_tasks_js),	PART(page_link_js),
 	PART(page_model_js), PART(page_state_js), PART(page_tip_js),	PART(page_menu_js),
-	PART(page_graph_js), PART(page_table_js), PART(page_time_js),	PART(page_main_js),
+	PART(page_graph_js), PART(page_table_js), PART(page_spans_js),	PART(page_time_js),
+	PART(page_main_js),
 };
 
 /* RFC 4648, section 4. */
@@ -168,7 +170,8 @@ const struct output_format format_html = {
 	.name = "html",
 	.help = "one page to explore: flame graph, search, callers, times, tasks",
 	.suffixes = ".html .htm",
-	.keep = PROFILE_KEEP_LOG | PROFILE_KEEP_PIDS | PROFILE_KEEP_TIDS | PROFILE_KEEP_LABELS,
+	.keep = PROFILE_KEEP_LOG | PROFILE_KEEP_TRACE | PROFILE_KEEP_PIDS | PROFILE_KEEP_TIDS |
+		PROFILE_KEEP_LABELS,
 	.names_events = true,
 	.honours = OUTPUT_SIDES | OUTPUT_TITLE | OUTPUT_BY,
 	.write = write_html,

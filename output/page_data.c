@@ -10,6 +10,7 @@
 #include "base/sum.h"
 #include "output/diff.h"
 #include "output/formats.h"
+#include "output/page_spans.h"
 #include "output/protobuf.h"
 #include "reader/reader.h"
 #include "unwind/unwind.h"
@@ -557,6 +558,35 @@ static int write_log(struct page *g)
 	return 0;
 }
 
+/* Calls refer to what is in the written log. */
+static int write_spans(struct page *g, struct err *err)
+{
+	const bool any = !g->opt->diff.is_diff && g->p->last_ns > g->p->first_ns;
+	struct page_spans s = {0};
+	size_t at = 0, last = 0, i = 0;
+	int rc = any ? page_spans_find(&s, g->p, g->events->has, err) : 0;
+
+	add_number(g, s.n_left_out);
+	add_number(g, s.v.n);
+	for (size_t k = 0; k < s.v.n; k++) {
+		for (; i < s.v.v[k].entry; i++)
+			at += g->events->has[g->p->log.v[i].event];
+		add_number(g, at - last);
+		last = at;
+	}
+	for (size_t k = 0; k < s.v.n; k++)
+		add_number(g, s.v.v[k].ns);
+	for (size_t k = 0; k < s.v.n; k++)
+		add_number(g, s.v.v[k].depth);
+	for (size_t k = 0; k < s.v.n; k++)
+		add_number(g, s.v.v[k].end);
+	for (size_t k = 0; k < s.v.n; k++)
+		add_string(g, strtab_get(&s.texts, s.v.v[k].words),
+			   strtab_len(&s.texts, s.v.v[k].words));
+	page_spans_done(&s);
+	return rc;
+}
+
 /* ---- facts ---------------------------------------------------------------------------------- */
 
 static void add_fact(struct text *t, const char *key, const char *value)
@@ -713,7 +743,9 @@ static int write_columns(struct page *g, struct err *err)
 	if (make_samples(g) || write_tasks(g) || write_samples(g) || write_log(g) ||
 	    g->columns.failed)
 		return err_nomem(err);
-	return 0;
+	if (write_spans(g, err))
+		return -ERR_NOMEM;
+	return g->columns.failed ? err_nomem(err) : 0;
 }
 
 static void write_strings(struct text *out, const struct strtab *strings)

@@ -16,6 +16,8 @@
  *	samples   n; node; event; task; count; weight. Of a difference: weight of base, of new
  *	log       n; time since the sample before in ns (signed); sample; weight; of a difference, 1
  *	          if it is of the new side. Times are since the beginning of each run there
+ *	spans     how many calls were left out; n; entry of the log (as the difference to the one
+ *	          before); duration in ns; depth; enum span_end; words (string)
  *
  * Equal recordings give equal bytes: everything is in the order of its content. */
 #ifndef OUTPUT_PAGE_DATA_H

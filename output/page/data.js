@@ -45,7 +45,7 @@ class Reader {
 // What weights of an event are; "": events.
 const UNITS = [ "", "ns", "bytes" ];
 
-// {facts, strings, frames {functions, n, name, module, file, line, kind}, levels, nodes {parent, frame, end}, changes, events, tasks, samples, log}
+// {facts, strings, frames {functions, n, name, module, file, line, kind}, levels, nodes {parent, frame, end}, changes, events, tasks, samples, log, spans}
 // Nodes are in preorder, node 0 is the root; the nodes below i are those from i + 1 to end[i] - 1.
 function decodeProfile(bytes) {
 	const r = new Reader(bytes), p = {strings: r.strings()};
@@ -70,6 +70,7 @@ function decodeProfile(bytes) {
 		count: r.column(n, new Float64Array(n)), weight: r.column(n, new Float64Array(n)),
 	};
 	p.log = decodeLog(r, Boolean(p.facts.diff));
+	p.spans = decodeSpans(r, p);
 	addTaskFrames(p);
 	return p;
 }
@@ -107,4 +108,19 @@ function decodeLog(r, isDiff) {
 	r.column(n, sample);
 	r.column(n, weight);
 	return {n, time, sample, weight, side: isDiff ? r.column(n, new Uint8Array(n)) : null, end: time.reduce((a, b) => Math.max(a, b), 0)};
+}
+
+// Calls: when they begin and end, how many are around them, whose they are (number of the task), what is known of their end, and in words.
+function decodeSpans(r, {log, samples, strings}) {
+	const nLeftOut = r.number(), n = r.number(), start = new Float64Array(n), end = new Float64Array(n), task = new Uint32Array(n);
+	let entry = 0;
+	for (let i = 0; i < n; i++) {
+		entry += r.number();
+		start[i] = log.time[entry];
+		task[i] = samples.task[log.sample[entry]];
+	}
+	for (let i = 0; i < n; i++)
+		end[i] = start[i] + r.number();
+	const depth = r.column(n, new Uint32Array(n)), how = r.column(n, new Uint8Array(n));
+	return {n, nLeftOut, start, end, task, depth, how, text: Array.from({length: n}, () => strings[r.number()])};
 }

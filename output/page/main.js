@@ -29,7 +29,9 @@ class Page {
 			list: list => this.change({list}, "replace"), level: level => this.showLevel(level),
 			colour: (r, of) => this.changeColour(this.model.isQuiet(r.f, r.base[of], r.fresh[of]), r.base[of], r.fresh[of]),
 		}, Boolean(this.diff));
-		this.strip = new TimeStrip($("time"), $("strip"), {range: range => this.filter({range}), hover: text => this.say(text)});
+		this.strip = new TimeStrip($("time"), $("strip"), new SpanLanes(profile.spans, profile.tasks), {
+			range: range => this.filter({range}), hover: text => this.say(text), tip: (lines, e) => lines ? this.tip.show(lines, e) : this.tip.hide(),
+		});
 	}
 
 	get tree() { return this.model.tree; }
@@ -250,7 +252,7 @@ class Page {
 		$("tasks-button").textContent = state.task ? `Only ${this.taskText()}` : "Tasks…";
 		if ($("search").value !== state.search)
 			$("search").value = state.search;
-		this.strip.show(this.profile.log, this.model.once("passes", [state.event, state.task], () => this.model.passes()), state.range, state.heat);
+		this.strip.show(this.profile.log, this.model.once("passes", [state.event, state.task], () => this.model.passes()), this.model.takesTask(), state.range, state.heat);
 		$("crumbs").replaceChildren(...this.crumbs());
 		$("filters").replaceChildren(...filters);
 		$("filters").hidden = !filters.length;

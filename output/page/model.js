@@ -60,6 +60,12 @@ class Model {
 		return level ? i => samples.event[i] === e && level.of[samples.task[i]] === group : i => samples.event[i] === e;
 	}
 
+	// By number of a task: is it one that is asked for?
+	takesTask() {
+		const {task} = this.state, level = this.profile.levels[task.split(":", 1)[0]], group = level ? level.groups.findIndex(g => g.filter === task) : -1;
+		return level ? t => level.of[t] === group : () => true;
+	}
+
 	// What samples weigh: of a difference three columns.
 	columns() {
 		const {profile} = this, passes = {sample: this.passes(), range: this.state.range, byCount: profile.facts.counts};

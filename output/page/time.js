@@ -1,8 +1,8 @@
-// time.js - when samples were taken: a strip of bars or a heat map, of which a range can be chosen.
+// time.js - when samples were taken: a strip of bars or a heat map, of which a range can be chosen; and calls below the bars (spans.js).
 
 const HEAT_ROWS = 20;
 // Of the canvas, for the axis.
-const AXIS = 12, AXIS_FONT = "10px system-ui, sans-serif", TICK_PIXELS = 80;
+const AXIS = 12, BARS = 32, AXIS_FONT = "10px system-ui, sans-serif", TICK_PIXELS = 80;
 
 // "0", "1.5 s", "20 ms"
 function tickText(ns) {
@@ -11,21 +11,25 @@ function tickText(ns) {
 }
 
 class TimeStrip {
-	// on: {range([from, to] or null), hover(text)}
-	constructor(canvas, strip, on) {
-		Object.assign(this, {canvas, strip, on, log: null, span: 0, range: null, heat: false, passes: null});
+	// on: {range([from, to] or null), hover(text), tip(lines or null, event)}; lanes: SpanLanes
+	constructor(canvas, strip, lanes, on) {
+		Object.assign(this, {canvas, strip, lanes, on, log: null, span: 0, range: null, heat: false, passes: null});
 		canvas.addEventListener("pointerdown", e => this.begin(e));
 		canvas.addEventListener("pointermove", e => this.move(e));
 		canvas.addEventListener("pointerup", () => this.finish());
+		canvas.addEventListener("pointerleave", () => on.tip(null));
 		canvas.addEventListener("keydown", e => this.key(e));
 		new ResizeObserver(() => this.draw()).observe(canvas);
 	}
 
-	show(log, passes, range, heat) {
+	// takes(number of a task): are its calls to be shown?
+	show(log, passes, takes, range, heat) {
 		if (log === this.log && passes === this.passes && range === this.range && heat === this.heat && this.drawn)
 			return;
 		Object.assign(this, {log, passes, range, heat});
+		this.lanes.choose(takes);
 		this.strip.classList.toggle("heat", heat);
+		this.canvas.style.height = heat || !this.lanes.rows ? "" : `${BARS + 4 + this.lanes.height}px`;
 		this.span = log.n ? Math.max(log.end, 1) : 1;
 		this.draw();
 	}
@@ -44,14 +48,19 @@ class TimeStrip {
 		return bins;
 	}
 
+	// Without the axis and the calls.
+	barsHeight() {
+		return this.heat || !this.lanes.rows ? this.canvas.clientHeight - AXIS : BARS - AXIS;
+	}
+
 	draw() {
 		if (!this.log || !this.canvas.clientWidth)
 			return;
 		this.drawn = true;
-		const {canvas} = this, c = canvas.getContext("2d"), ratio = devicePixelRatio || 1, w = canvas.clientWidth, h = canvas.clientHeight - AXIS;
+		const {canvas} = this, c = canvas.getContext("2d"), ratio = devicePixelRatio || 1, w = canvas.clientWidth, h = this.barsHeight();
 		const style = getComputedStyle(document.documentElement), accent = style.getPropertyValue("--accent");
 		canvas.width = w * ratio;
-		canvas.height = (h + AXIS) * ratio;
+		canvas.height = canvas.clientHeight * ratio;
 		c.setTransform(ratio, 0, 0, ratio, 0, 0);
 		c.fillStyle = accent;
 		if (this.heat)
@@ -68,7 +77,21 @@ class TimeStrip {
 			c.globalAlpha = 1;
 		}
 		this.drawAxis(c, w, h, style.getPropertyValue("--soft"));
+		if (!this.heat && this.lanes.rows)
+			this.lanes.draw(c, h + AXIS + 4, w, this.lanesRange(), {letters: "#000"});
 		canvas.setAttribute("aria-valuetext", this.text());
+	}
+
+	lanesRange() {
+		return this.range || [0, this.span];
+	}
+
+	// Of a pointer below the axis: where among the calls, and when there. null: it is on the bars.
+	inLanes(e) {
+		const r = this.canvas.getBoundingClientRect(), y = e.clientY - r.top - BARS - 4, [from, to] = this.lanesRange();
+		if (this.heat || !this.lanes.rows || y < 0)
+			return null;
+		return {y, time: from + (e.clientX - r.left) / r.width * (to - from), slack: HIT_PIXELS * (to - from) / r.width};
 	}
 
 	// At round times: 1, 2 or 5 of a unit.
@@ -117,7 +140,9 @@ class TimeStrip {
 	}
 
 	timeAt(e) {
-		const r = this.canvas.getBoundingClientRect(), x = Math.min(Math.max(0, e.clientX - r.left), r.width) / r.width;
+		const r = this.canvas.getBoundingClientRect(), x = Math.min(Math.max(0, e.clientX - r.left), r.width) / r.width, lane = this.inLanes(e);
+		if (lane)
+			return Math.min(Math.max(0, lane.time), this.span);
 		if (!this.heat)
 			return x * this.span;
 		const column = Math.min(this.columns() - 1, Math.floor(x * this.columns())), high = r.height - AXIS, y = Math.min(Math.max(0, e.clientY - r.top), high - 1) / high;
@@ -133,12 +158,19 @@ class TimeStrip {
 	move(e) {
 		const to = this.timeAt(e);
 		if (this.from === undefined)
-			return this.on.hover(this.describe(to));
+			return this.hover(e, to);
 		this.moved ||= Math.abs(to - this.from) > this.span / 300;
 		if (this.moved) {
 			this.range = [Math.min(this.from, to), Math.max(this.from, to)];
 			this.draw();
 		}
+	}
+
+	// A call in words, or how many samples there are.
+	hover(e, time) {
+		const lane = this.inLanes(e), i = lane ? this.lanes.at(lane.y, lane.time, lane.slack) : -1, lines = i < 0 ? null : this.lanes.lines(i);
+		this.on.tip(lines, e);
+		this.on.hover(lines ? lines.filter(Boolean).join(", ") : [this.describe(time), lane ? this.lanes.missing() : ""].filter(Boolean).join("; "));
 	}
 
 	finish() {

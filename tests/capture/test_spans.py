@@ -140,6 +140,24 @@ for r in sorted((r for r in slices if "end" not in r["args"]), key=lambda r: (r[
     open_.append(r["ts"] + r["dur"])
 tap.check(nests, "-f perfetto: slices of a thread nest")
 
+PAGE_SPANS = r"""
+const html = require("fs").readFileSync("x.html", "utf8"), data = /id="profile">([^<]*)</.exec(html)[1];
+inflate(data).then(bytes => { const {spans} = decodeProfile(bytes);
+	console.log(JSON.stringify(Array.from({length: spans.n}, (_, i) => [spans.text[i], spans.end[i] - spans.start[i], spans.depth[i], spans.how[i]]))); });
+"""
+if have("node"):
+    run([RESOLVE, "-q", "--no-inline", "-f", "html", "-o", "x.html", "perf.data"])
+    with open("page.js", "w") as f:
+        for script in ("data.js", "tasks.js"):
+            f.write(open(os.path.join(os.environ["TOP"], "output", "page", script)).read())
+        f.write(PAGE_SPANS)
+    shown = json.loads(run(["node", "page.js"]).stdout)
+    tap.check([(re.sub(r"\(.*?\)", "", words).split(" = "), ns // 1000 / 1000, how) for words, ns, _, how in shown]
+              == [([s[2]] + ([s[3]] if s[3] else []), s[1], 1 if s[0] == "<=" else 0) for s in spans]
+              and [d for words, _, d, _ in shown if words.startswith("f_recursive")] == [0, 1, 2, 3], "the page: the same calls, with duration, depth and result", shown)
+else:
+    tap.skip("calls in the page", "no node")
+
 # ---- exceptions, Go -----------------------------------------------------------------------------
 make("x.cc", THROWS, "g++ -O2 x.cc -o x")
 capture("-e", "call:./x:thrower,call:./x:middle,call:./x:catcher", "--", "./x")

@@ -9,7 +9,7 @@ from tap import Tap
 
 tap = Tap()
 PAGE = os.path.join(os.environ["TOP"], "output", "page")
-FILES = ("data.js", "text.js", "labels.js", "colours.js", "tree.js", "diff.js", "tasks.js", "link.js", "model.js", "state.js", "graph.js", "time.js")
+FILES = ("data.js", "text.js", "labels.js", "colours.js", "tree.js", "diff.js", "tasks.js", "link.js", "model.js", "state.js", "graph.js", "spans.js", "time.js")
 if not shutil.which("node"):
     tap.skip("scripts of the page", "no node")
     tap.end()
@@ -314,6 +314,16 @@ for (const span of [1, 7, 999, 5e4, 2.5e6, 3.2e9, 4.7e10, 3.6e12, 1e14])
 			at.every(([text, x], i) => Math.abs(named[i] - i * step) < 1e-6 * span && Math.abs(x - named[i] / span * w) < 1e-6 * w &&
 				x + 3 + 7 * text.length <= w && (!i || x >= at[i - 1][1] + 7 * at[i - 1][0].length)), `an axis of ${span} ns over ${w} pixels`, at);
 	}
+// Calls: threads one below the other, what is within a call below it, no two in one place; what has no row is counted.
+{
+	const spans = {n: 6, start: [0, 10, 20, 5, 50, 60], end: [40, 30, 25, 90, 55, 60], task: [3, 3, 3, 1, 3, 1], depth: [0, 1, 2, 0, 0, 1], how: [], text: []};
+	const {rows, of, nHidden} = laneRows(spans, () => true);
+	ok(rows === 5 && nHidden === 0 && `${of}` === "2,3,4,0,2,1", "rows of calls", rows, `${of}`);
+	ok(`${laneRows(spans, t => t === 3).of}` === "0,1,2,-1,0,-1", "of one thread", `${laneRows(spans, t => t === 3).of}`);
+	ok(spanAt(spans, of, 3, 29, 0) === 1 && spanAt(spans, of, 3, 31, 0) === -1 && spanAt(spans, of, 3, 31, 2) === 1 && spanAt(spans, of, 1, 61, 2) === 5, "which call is at a moment");
+	const deep = {n: 40, start: new Float64Array(40), end: new Float64Array(40).fill(1), task: new Uint32Array(40), depth: Uint32Array.from({length: 40}, (_, i) => i)};
+	ok(laneRows(deep, () => true).rows === LANES_MAX && laneRows(deep, () => true).nHidden === 40 - LANES_MAX, "more rows than there is room for");
+}
 ok(compileSearch("(") === null && compileSearch("ab").test("xAB") && !compileSearch("Ab").test("xab"), "searches");
 ok(hashText("main") === hashText("main") && colourOf("kind", 1, "main", "a") === colourOf("kind", 1, "main", "b"), "a function has one colour");
 """
