@@ -105,8 +105,10 @@ static int sort_entries(struct sorting *s, const struct past *p)
 							 NO_IMAGE, 0, false}))
 			return -1;
 	}
+	if (!s->entries.n)
+		return 0;
 	qsort(s->entries.v, s->entries.n, sizeof *s->entries.v, compare);
-	if (s->entries.n && s->entries.v[s->entries.n - 1].time_ns > LATE_NS)
+	if (s->entries.v[s->entries.n - 1].time_ns > LATE_NS)
 		s->sure_ns = s->entries.v[s->entries.n - 1].time_ns - LATE_NS;
 	return 0;
 }

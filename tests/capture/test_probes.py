@@ -219,10 +219,13 @@ run(["strip", "-o", "gs", "g"])
 for program in ("g", "gs"):
     same(probed(f"uprobe:./{program}:main.(*T).Method", f"./{program}"), {"main.main;main.caller;main.(*T).Method": 4}, f"Go, {program}: a method")
     same(probed(f"uprobe:./{program}:main.leaf", f"./{program}"), {"main.main;main.caller;main.leaf": 4}, f"Go, {program}: a function")
-make("rs.rs", RUST, "rustc -O -g rs.rs")
-same(probed("uprobe:./rs:gn::free_fn", "./rs"), {"rs::main;rs::gn::free_fn": 1}, "Rust: a function")
-calls = probed("uprobe:./rs:<rs::gn::S as rs::gn::Work>::work", "./rs")
-tap.check(sum(calls.values()) == 4 and all("free_fn" in s for s in calls), "Rust: a method of a trait", calls)
+if have("rustc"):
+    make("rs.rs", RUST, "rustc -O -g rs.rs")
+    same(probed("uprobe:./rs:gn::free_fn", "./rs"), {"rs::main;rs::gn::free_fn": 1}, "Rust: a function")
+    calls = probed("uprobe:./rs:<rs::gn::S as rs::gn::Work>::work", "./rs")
+    tap.check(sum(calls.values()) == 4 and all("free_fn" in s for s in calls), "Rust: a method of a trait", calls)
+else:
+    tap.skip("Rust: a function", "no rustc here")
 
 # ---- libraries, tracing points ------------------------------------------------------------------
 make("z.c", LIBZ, "gcc -O2 z.c -o z -lz")

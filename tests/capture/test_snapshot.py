@@ -73,8 +73,8 @@ def snapshot(recorder, path):
     line = ""
     while "snapshot (" not in line:
         line = recorder.stderr.readline()
-        if not line:
-            raise RuntimeError("capture has ended")
+        if not line or line.startswith("capture: snapshot:"):
+            raise RuntimeError(line or "capture has ended")
     return line.split()[-2], line
 
 
