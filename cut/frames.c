@@ -23,6 +23,7 @@ enum {
 	ROW_BYTES = 8,
 	/* Entries that begin at one place: no linker writes more. */
 	SAME_MAX = 64,
+	NEXT_MAX = 8,
 	HDR_BYTES = 12, /* version, three encodings, two pointers of four bytes */
 	FILLER_BYTES = 16,
 	/* Few entries are smaller. */
@@ -198,13 +199,11 @@ static void mark(struct pieces *p, struct frames *f, const struct cut_addrs *cod
 /* The fillers and what is kept, in a copy of the section at file offset `off`. */
 static void put_section(struct pieces *p, const struct frames *f, uint64_t off)
 {
-	uint8_t *copy = f->sec.size ? pieces_zeros(p, f->sec.size) : NULL;
+	struct sparse copy;
 	size_t i, k;
 
-	if (!copy) {
-		pieces_keep(p, off, f->sec.size);
+	if (!sparse_begin(&copy, p, off, f->sec.size))
 		return;
-	}
 	for (i = 0; i < f->entries.n; i = k) {
 		const struct entry *e = &f->entries.v[i];
 		uint64_t end = e->next;
@@ -214,17 +213,17 @@ static void put_section(struct pieces *p, const struct frames *f, uint64_t off)
 			end = f->entries.v[k].next;
 		/* Longer lengths have another form; such sections do not exist. */
 		if (e->keep || end - e->off < FILLER_BYTES + 4 || end - e->off >= 0xfffffff0) {
-			memcpy(copy + e->off, f->sec.data + e->off, (size_t)(end - e->off));
+			sparse_add(&copy, e->off, f->sec.data + e->off, (size_t)(end - e->off));
 			continue;
 		}
 		length = (uint32_t)(end - e->off - 4);
 		if (f->sec.swap)
 			length = __builtin_bswap32(length);
-		memcpy(copy + e->off, &length, sizeof length);
+		sparse_add(&copy, e->off, &length, sizeof length);
 		/* the offset of its CIE stays */
-		memcpy(copy + e->off + 4, f->sec.data + e->off + 4, 4);
+		sparse_add(&copy, e->off + 4, f->sec.data + e->off + 4, 4);
 	}
-	pieces_put(p, off, f->sec.size, copy);
+	sparse_put(&copy);
 }
 
 /* ---- .eh_frame_hdr ------------------------------------------------------------------------- */
@@ -237,17 +236,22 @@ static uint32_t number(const struct cfi_index *ix, const uint8_t *p)
 	return ix->sec.swap ? __builtin_bswap32(v) : v;
 }
 
-/* Is the entry of this row kept? */
-static bool row_is_kept(const struct frames *f, const struct cfi_index *ix, const uint8_t *row)
+/* Is the entry of this row kept? *n: how many begin at the row before or earlier. */
+static bool row_is_kept(const struct frames *f, const struct cfi_index *ix, const uint8_t *row,
+			size_t *n)
 {
 	uint64_t start = ix->hdr_vaddr + (uint64_t)(int64_t)(int32_t)number(ix, row);
 	uint64_t off =
 		ix->hdr_vaddr + (uint64_t)(int64_t)(int32_t)number(ix, row + 4) - f->sec.vaddr;
-	size_t n = begun(f, start), max = SAME_MAX;
+	size_t i, max = SAME_MAX;
 
-	for (; n && f->by_start.v[n - 1]->start == start && max--; n--)
-		if (f->by_start.v[n - 1]->off == off)
-			return f->by_start.v[n - 1]->keep;
+	for (i = 0; i < NEXT_MAX && *n < f->by_start.n && f->by_start.v[*n]->start <= start; i++)
+		++*n;
+	if (i == NEXT_MAX || (*n && f->by_start.v[*n - 1]->start > start)) /* not the next row */
+		*n = begun(f, start);
+	for (i = *n; i && f->by_start.v[i - 1]->start == start && max--; i--)
+		if (f->by_start.v[i - 1]->off == off)
+			return f->by_start.v[i - 1]->keep;
 	/* An entry without code, which lld lists: it stands before the one that is wanted. */
 	return true;
 }
@@ -255,26 +259,25 @@ static bool row_is_kept(const struct frames *f, const struct cfi_index *ix, cons
 static void put_hdr(struct pieces *p, const struct frames *f, const struct cfi_index *ix,
 		    const Elf64_Phdr *ph)
 {
-	size_t head = (size_t)(ix->hdr_rows - (p->bytes + ph->p_offset)), i, n = 0;
-	uint8_t *copy = pieces_zeros(p, head + ix->n_hdr_rows * ROW_BYTES);
+	size_t head = (size_t)(ix->hdr_rows - (p->bytes + ph->p_offset)), i, at = 0, n = 0;
+	struct sparse copy;
 	uint32_t count;
 
-	if (!copy) {
-		pieces_keep(p, ph->p_offset, ph->p_filesz);
+	if (!sparse_begin(&copy, p, ph->p_offset, head + ix->n_hdr_rows * ROW_BYTES))
 		return;
-	}
-	memcpy(copy, p->bytes + ph->p_offset, head);
+	sparse_add(&copy, 0, p->bytes + ph->p_offset, head);
 	for (i = 0; i < ix->n_hdr_rows; i++) {
 		const uint8_t *row = ix->hdr_rows + i * ROW_BYTES;
 
-		if (row_is_kept(f, ix, row))
-			memcpy(copy + head + ROW_BYTES * n++, row, ROW_BYTES);
+		if (row_is_kept(f, ix, row, &at))
+			sparse_add(&copy, head + ROW_BYTES * n++, row, ROW_BYTES);
 	}
 	count = (uint32_t)n;
 	if (ix->sec.swap)
 		count = __builtin_bswap32(count);
-	memcpy(copy + head - 4, &count, sizeof count);
-	pieces_put(p, ph->p_offset, head + ix->n_hdr_rows * ROW_BYTES, copy);
+	if (copy.bytes.n >= head && head >= 4)
+		memcpy(copy.bytes.v + head - 4, &count, sizeof count);
+	sparse_put(&copy);
 }
 
 /* Can the number of rows be changed: is it of four bytes, right before them? */

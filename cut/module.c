@@ -250,6 +250,19 @@ static bool is_in_code_section(const struct code_sections *c, uint64_t vaddr)
 	return !c->v.n || (low && vaddr < c->v.v[low - 1].end);
 }
 
+static int copy_addrs(struct cut_addrs *to, const struct cut_addrs *a, const struct cut_addrs *b)
+{
+	const struct cut_addrs *const from[] = {a, b};
+	size_t i, k;
+
+	for (i = 0; i < 2; i++)
+		for (k = 0; k < from[i]->n; k++)
+			if (vec_push(to, from[i]->v[k]))
+				return -1;
+	cut_addrs_sort(to);
+	return 0;
+}
+
 /* Symbols of a module. */
 struct names {
 	struct functab all;	    /* labels in assembly, too */
@@ -274,20 +287,40 @@ static bool symbol_of(struct names *names, uint64_t vaddr, uint64_t *start, uint
 	return true;
 }
 
-static int read_symbols(struct names *names, struct module *m)
+static int see_symbols(struct names *names, struct elf_image *img, const char *table,
+		       const struct cut_addrs *bare, struct cut_addrs *starts)
+{
+	return cut_nearest_symbols(img, table, bare, starts, &names->functions);
+}
+
+/* Only those that cover an address, or begin or end what is around it: of a compiler's library most
+ * do not. */
+static int read_symbols(struct names *names, struct module *m, const struct cut_addrs *bare)
 {
 	struct elf_image *const images[] = {m->debug, m->image, m->mini};
+	struct cut_addrs starts = {0};
+	struct page_set pages;
+	bool some;
 	size_t i, n;
+	int rc = copy_addrs(&starts, bare, bare);
 
-	for (i = 0; i < 3; i++)
-		if (images[i] && (symtab_read(&names->all, images[i], ".symtab", NULL, &n) ||
-				  cut_function_starts(images[i], ".symtab", &names->functions)))
-			return -1;
-	if (m->image && (symtab_read(&names->all, m->image, ".dynsym", NULL, &n) ||
-			 cut_function_starts(m->image, ".dynsym", &names->functions)))
-		return -1;
+	for (i = 0; i < 3 && !rc; i++)
+		rc = see_symbols(names, images[i], ".symtab", bare, &starts);
+	if (!rc)
+		rc = see_symbols(names, m->image, ".dynsym", bare, &starts);
 	cut_addrs_sort(&names->functions);
-	return functab_finish(&names->all);
+	cut_addrs_sort(&starts);
+	some = !rc && page_set_init(&pages, starts.v, starts.n);
+	for (i = 0; i < 3 && !rc; i++)
+		if (images[i])
+			rc = symtab_read(&names->all, images[i], ".symtab", some ? &pages : NULL,
+					 &n);
+	if (!rc && m->image)
+		rc = symtab_read(&names->all, m->image, ".dynsym", some ? &pages : NULL, &n);
+	if (some)
+		page_set_done(&pages);
+	vec_done(&starts);
+	return rc ? rc : functab_finish(&names->all);
 }
 
 /* Without tables unwinding reads the code of the function from its start. Where that is not known
@@ -304,7 +337,7 @@ static void keep_bare_code(struct pieces *p, struct module *m, const struct hit_
 	uint64_t start, end;
 	size_t i, n;
 
-	if (bare->n && (read_symbols(&names, m) || code_sections_open(&sections, m->image)))
+	if (bare->n && (read_symbols(&names, m, bare) || code_sections_open(&sections, m->image)))
 		p->nomem = true;
 	for (i = 0; i < bare->n; i++) {
 		const uint64_t a = bare->v[i];
@@ -454,19 +487,6 @@ static int put_debug(struct job *j, struct bundle_blob *out, struct err *err)
 	rc = put_entry(&p, j->e, BUNDLE_DEBUG, elf_image_build_id(img), size, j->need, out, err);
 	pieces_done(&p);
 	return rc;
-}
-
-static int copy_addrs(struct cut_addrs *to, const struct cut_addrs *a, const struct cut_addrs *b)
-{
-	const struct cut_addrs *const from[] = {a, b};
-	size_t i, k;
-
-	for (i = 0; i < 2; i++)
-		for (k = 0; k < from[i]->n; k++)
-			if (vec_push(to, from[i]->v[k]))
-				return -1;
-	cut_addrs_sort(to);
-	return 0;
 }
 
 int cut_module(struct modules *ms, struct module *m, const struct bundle_entry *e,

@@ -10,7 +10,6 @@
 enum {
 	/* Ranges closer than this become one: a row in the list takes more. */
 	NEAR_BYTES = 48,
-	TABLE_BYTES = 256 << 10,
 };
 
 void pieces_put(struct pieces *p, uint64_t off, uint64_t size, const uint8_t *bytes)
@@ -47,26 +46,63 @@ uint8_t *pieces_copy(struct pieces *p, const uint8_t *bytes, uint64_t size)
 	return copy;
 }
 
-uint8_t *pieces_zeros(struct pieces *p, uint64_t size)
+bool sparse_begin(struct sparse *s, struct pieces *p, uint64_t off, uint64_t size)
 {
-	uint8_t *room;
-
-	if (size > 2 * p->size - p->copied) /* tables may share their names */
-		return NULL;
-	p->copied += size;
-	if (size < TABLE_BYTES) {
-		room = arena_alloc(&p->owned, (size_t)size);
-	} else {
-		room = pages_alloc((size_t)size);
-		if (room && vec_push(&p->tables, room)) {
-			free(room);
-			room = NULL;
-		}
-		if (room)
-			memset(room, 0, (size_t)size);
+	*s = (struct sparse){.p = p, .off = off, .size = size};
+	if (size > 2 * p->size - p->copied) { /* tables may share their names */
+		pieces_keep(p, off, size);
+		return false;
 	}
-	p->nomem |= !room;
-	return room;
+	p->copied += size;
+	return true;
+}
+
+void sparse_add(struct sparse *s, uint64_t at, const void *bytes, size_t n)
+{
+	struct bundle_range *last = s->runs.n ? &s->runs.v[s->runs.n - 1] : NULL;
+	const uint64_t end = last ? last->off + last->size : 0;
+	const uint8_t *from = bytes;
+	size_t gap = 0;
+
+	if (at < end) {
+		const uint64_t known = end - at < n ? end - at : n;
+
+		at = end;
+		from += known;
+		n -= (size_t)known;
+	}
+	if (!n)
+		return;
+	if (last && at - end <= NEAR_BYTES)
+		gap = (size_t)(at - end);
+	else if (vec_push(&s->runs, (struct bundle_range){at, 0, NULL}))
+		goto nomem;
+	if (vec_reserve(&s->bytes, s->bytes.n + gap + n))
+		goto nomem;
+	memset(s->bytes.v + s->bytes.n, 0, gap);
+	memcpy(s->bytes.v + s->bytes.n + gap, from, n);
+	s->bytes.n += gap + n;
+	s->runs.v[s->runs.n - 1].size += gap + n;
+	return;
+nomem:
+	s->p->nomem = true;
+}
+
+void sparse_put(struct sparse *s)
+{
+	uint8_t *at = s->bytes.v;
+	size_t i;
+
+	if (s->size && vec_push(&s->p->taken, (struct elf_range){s->off, s->off + s->size}))
+		s->p->nomem = true;
+	if (at && vec_push(&s->p->tables, at)) {
+		s->p->nomem = true;
+		free(at);
+		s->runs.n = 0;
+	}
+	for (i = 0; i < s->runs.n && !s->p->nomem; at += s->runs.v[i++].size)
+		pieces_put(s->p, s->off + s->runs.v[i].off, s->runs.v[i].size, at);
+	vec_done(&s->runs);
 }
 
 void pieces_done(struct pieces *p)
@@ -75,6 +111,7 @@ void pieces_done(struct pieces *p)
 
 	vec_done(&p->v);
 	vec_done(&p->stubs);
+	vec_done(&p->taken);
 	for (i = 0; i < p->tables.n; i++)
 		free(p->tables.v[i]);
 	vec_done(&p->tables);
@@ -160,13 +197,41 @@ static uint64_t end_of(const struct bundle_range *r)
 	return r->off + r->size;
 }
 
+static int by_start(const void *a, const void *b)
+{
+	const struct elf_range *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* Adds the copies, sorts, and joins what overlaps. */
+static int join_taken(struct pieces *p)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < p->v.n; i++)
+		if (!is_own(p, &p->v.v[i]) &&
+		    vec_push(&p->taken, (struct elf_range){p->v.v[i].off, end_of(&p->v.v[i])}))
+			return -1;
+	if (p->taken.n)
+		qsort(p->taken.v, p->taken.n, sizeof *p->taken.v, by_start);
+	for (i = 0; i < p->taken.n; i++)
+		if (!n || p->taken.v[i].start > p->taken.v[n - 1].end)
+			p->taken.v[n++] = p->taken.v[i];
+		else if (p->taken.v[i].end > p->taken.v[n - 1].end)
+			p->taken.v[n - 1].end = p->taken.v[i].end;
+	p->taken.n = n;
+	return 0;
+}
+
 /* Takes the parts out of the file's own bytes that stand in changed copies too: code at the start
  * of a file may be its header. */
 static int yield_to_copies(struct pieces *p)
 {
 	VEC(struct bundle_range) own = {0}, all = {0};
-	size_t i, k, n, first = 0; /* n: copies */
-	int rc = 0;
+	const struct elf_range *taken;
+	size_t i, k, first = 0;
+	int rc = join_taken(p);
 
 	for (i = 0; i < p->v.n && !rc; i++) {
 		const struct bundle_range *r = &p->v.v[i];
@@ -179,17 +244,17 @@ static int yield_to_copies(struct pieces *p)
 		else if (end_of(r) > end_of(last))
 			last->size = end_of(r) - last->off;
 	}
-	n = all.n;
+	taken = p->taken.v;
 	for (i = 0; i < own.n && !rc; i++) {
 		struct bundle_range r = own.v[i];
 		const uint64_t end = end_of(&r);
 
-		while (first < n && end_of(&all.v[first]) <= r.off)
+		while (first < p->taken.n && taken[first].end <= r.off)
 			first++;
-		for (k = first; k < n && all.v[k].off < end && !rc; k++) {
-			r.size = all.v[k].off > r.off ? all.v[k].off - r.off : 0;
+		for (k = first; k < p->taken.n && taken[k].start < end && !rc; k++) {
+			r.size = taken[k].start > r.off ? taken[k].start - r.off : 0;
 			rc = r.size ? vec_push(&all, r) : 0;
-			r.off = end_of(&all.v[k]) > r.off ? end_of(&all.v[k]) : r.off;
+			r.off = taken[k].end > r.off ? taken[k].end : r.off;
 			r.bytes = p->bytes + r.off;
 		}
 		r.size = end > r.off ? end - r.off : 0;

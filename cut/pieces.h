@@ -12,10 +12,11 @@ struct pieces {
 	const uint8_t *bytes; /* of the image */
 	size_t size;
 	VEC(struct bundle_range) v;
-	struct cut_addrs stubs; /* symbols (numbers in .dynsym) that the PLT names */
-	struct arena owned;	/* changed copies */
-	VEC(uint8_t *) tables;	/* those that take many pages */
-	uint64_t copied;	/* bytes of these that are tables of the file */
+	struct cut_addrs stubs;	     /* symbols (numbers in .dynsym) that the PLT names */
+	struct arena owned;	     /* changed copies */
+	VEC(uint8_t *) tables;	     /* those that take many pages */
+	VEC(struct elf_range) taken; /* offsets of tables with holes: no own bytes are kept there */
+	uint64_t copied;	     /* bytes of these */
 	bool nomem;
 };
 
@@ -24,14 +25,27 @@ void pieces_keep(struct pieces *p, uint64_t off, uint64_t size);
 void pieces_keep_vaddr(struct pieces *p, uint64_t start, uint64_t end);
 /* Keeps other bytes in their place, which live as long as the pieces. */
 void pieces_put(struct pieces *p, uint64_t off, uint64_t size, const uint8_t *bytes);
-/* Zeros, to become a changed copy of a table of the file. NULL: no memory (nomem), or it would be
- * more than the file has, as in one whose sections overlap: the table is then kept as it is. */
-uint8_t *pieces_zeros(struct pieces *p, uint64_t size);
-/* A copy to be changed; NULL: no memory, or no bytes. */
+/* A changed copy, to be filled at once; NULL: no memory, or no bytes. */
 uint8_t *pieces_copy(struct pieces *p, const uint8_t *bytes, uint64_t size);
 /* Sorts, joins and cuts them so that they rise and do not overlap. */
 int pieces_finish(struct pieces *p);
 void pieces_done(struct pieces *p);
+
+/* A changed copy of a table of the file in which little is left: only that takes memory. Its parts
+ * are added with rising offsets; of one that overlaps the part before only the rest is added. */
+struct sparse {
+	struct pieces *p;
+	uint64_t off, size; /* of the table in the file */
+	VEC(uint8_t) bytes;
+	VEC(struct bundle_range) runs; /* their bytes follow each other in `bytes` */
+};
+
+/* Returns false if all copies would be more than the file has, as in one whose sections overlap:
+ * the table is then kept as it is, and nothing is to be added. */
+bool sparse_begin(struct sparse *s, struct pieces *p, uint64_t off, uint64_t size);
+void sparse_add(struct sparse *s, uint64_t at, const void *bytes, size_t n);
+/* Puts it, and frees what the pieces do not need. */
+void sparse_put(struct sparse *s);
 
 /* ---- parts of an image --------------------------------------------------------------------- */
 
@@ -52,8 +66,11 @@ void cut_debug_frame(struct pieces *p, const struct cut_addrs *code);
 bool cut_addrs_has(const struct cut_addrs *a, uint64_t v);
 /* symbols.c: keeps the symbols that cover the addresses, begin before or follow them. */
 void cut_symbols(struct pieces *p, const char *table, const struct cut_addrs *addrs, bool all);
-/* Appends where functions begin. Returns 0, or -1: no memory. */
-int cut_function_starts(struct elf_image *img, const char *table, struct cut_addrs *ret);
+/* Appends where the symbols of code begin that are nearest before each address, and nearest after
+ * it; the same of functions alone. `addrs` is sorted, what is appended is not. Returns 0, or -1: no
+ * memory. */
+int cut_nearest_symbols(struct elf_image *img, const char *table, const struct cut_addrs *addrs,
+			struct cut_addrs *symbols, struct cut_addrs *functions);
 /* The dynamic relocations that name stubs of the PLT. Adds the functions that these call. */
 void cut_relocations(struct pieces *p, bool all, struct cut_addrs *symbols);
 

@@ -73,81 +73,106 @@ static bool is_function(const Elf64_Sym *s)
 	return is_code_symbol(s) && (type == STT_FUNC || type == STT_GNU_IFUNC);
 }
 
-/* Adds those of `starts` that are nearest before an address, and nearest after it. */
-static void add_nearest(struct cut_addrs *ret, struct cut_addrs *starts,
-			const struct cut_addrs *addrs)
+/* Of the places that were seen in (addrs[i - 1], addrs[i]], in the last row behind all addresses,
+ * the first and the last one. */
+struct nearest {
+	const struct cut_addrs *addrs;
+	struct elf_range *rows; /* start > end: none */
+};
+
+static int nearest_init(struct nearest *t, const struct cut_addrs *addrs)
 {
 	size_t i;
 
-	cut_addrs_sort(starts);
-	for (i = 0; i < addrs->n; i++) {
-		size_t n = cut_addrs_below(starts, addrs->v[i] + 1);
-
-		if (n)
-			ret->v[ret->n++] = starts->v[n - 1];
-		if (n < starts->n)
-			ret->v[ret->n++] = starts->v[n];
-	}
+	*t = (struct nearest){addrs, malloc((addrs->n + 1) * sizeof *t->rows)};
+	for (i = 0; t->rows && i <= addrs->n; i++)
+		t->rows[i] = (struct elf_range){UINT64_MAX, 0};
+	return t->rows ? 0 : -1;
 }
 
-/* The starts of symbols that begin nearest before an address, and nearest after it. Names come from
- * symbols of any type, unwinding looks at those of functions only. */
-static int wanted_starts(const struct elf_symbols *t, const struct cut_addrs *addrs,
-			 struct cut_addrs *ret)
+static void nearest_see(struct nearest *t, uint64_t at)
 {
-	struct cut_addrs starts = {0}, functions = {0};
+	struct elf_range *r = &t->rows[cut_addrs_below(t->addrs, at)];
+
+	r->start = at < r->start ? at : r->start;
+	r->end = at > r->end ? at : r->end;
+}
+
+/* Adds for each address the last place up to it, and the first behind it. */
+static int nearest_take(const struct nearest *t, struct cut_addrs *ret)
+{
 	size_t i;
-	int rc = vec_reserve(&starts, t->n + 1) || vec_reserve(&functions, t->n + 1) ||
-				 vec_reserve(ret, 4 * addrs->n + 1)
-			 ? -1
-			 : 0;
 
-	for (i = 0; !rc && i < t->n; i++) {
-		Elf64_Sym s = elf_symbols_at(t, i);
-
-		if (is_code_symbol(&s))
-			starts.v[starts.n++] = s.st_value;
-		if (is_function(&s))
-			functions.v[functions.n++] = s.st_value;
-	}
-	if (!rc) {
-		add_nearest(ret, &starts, addrs);
-		add_nearest(ret, &functions, addrs);
-		cut_addrs_sort(ret);
-	}
-	vec_done(&functions);
-	vec_done(&starts);
-	return rc;
+	for (i = 0; i <= t->addrs->n; i++)
+		if (t->rows[i].start <= t->rows[i].end &&
+		    (vec_push(ret, t->rows[i].start) || vec_push(ret, t->rows[i].end)))
+			return -1;
+	return 0;
 }
 
-int cut_function_starts(struct elf_image *img, const char *table, struct cut_addrs *ret)
+int cut_nearest_symbols(struct elf_image *img, const char *table, const struct cut_addrs *addrs,
+			struct cut_addrs *symbols, struct cut_addrs *functions)
 {
+	struct nearest all, only;
 	struct elf_symbols t;
 	size_t i;
+	int rc;
 
 	if (!img || !elf_symbols_open(&t, img, table))
 		return 0;
-	for (i = 0; i < t.n; i++) {
+	rc = nearest_init(&all, addrs) | nearest_init(&only, addrs);
+	for (i = 0; !rc && i < t.n; i++) {
 		Elf64_Sym s = elf_symbols_at(&t, i);
 
-		if (is_function(&s) && vec_push(ret, s.st_value))
-			return -1;
+		if (is_code_symbol(&s))
+			nearest_see(&all, s.st_value);
+		if (is_function(&s))
+			nearest_see(&only, s.st_value);
 	}
-	return 0;
+	if (!rc && (nearest_take(&all, symbols) || nearest_take(&only, functions)))
+		rc = -1;
+	free(all.rows);
+	free(only.rows);
+	return rc;
 }
 
 struct symbol_copy {
 	struct elf_symbols t;
-	uint8_t *entries, *names;
+	struct sparse entries;
+	VEC(struct elf_range) names; /* in the table of names */
 	size_t entry_bytes;
 };
 
 static void keep_name(struct symbol_copy *c, const Elf64_Sym *s)
 {
 	const char *name = elf_symbols_name(&c->t, s);
+	const size_t n = name ? strlen(name) : 0;
 
-	if (name)
-		memcpy(c->names + s->st_name, name, strlen(name));
+	if (n && vec_push(&c->names, (struct elf_range){s->st_name, s->st_name + n}))
+		c->entries.p->nomem = true;
+}
+
+static int by_range(const void *a, const void *b)
+{
+	const struct elf_range *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->end < y->end ? -1 : x->end > y->end;
+}
+
+static void put_names(struct symbol_copy *c, struct sparse *names)
+{
+	size_t i;
+
+	if (c->names.n)
+		qsort(c->names.v, c->names.n, sizeof *c->names.v, by_range);
+	for (i = 0; i < c->names.n; i++) {
+		const struct elf_range *r = &c->names.v[i];
+
+		sparse_add(names, r->start, c->t.names + r->start, (size_t)(r->end - r->start));
+	}
+	sparse_put(names);
 }
 
 /* How a compiler is known by symbols of its runtime (symbolize/compiler_of.c). */
@@ -180,8 +205,8 @@ static void fill(struct symbol_copy *c, const struct cut_addrs *addrs,
 				has_between(addrs, s.st_value, s.st_value + s.st_size));
 		if (!keep)
 			continue;
-		memcpy(c->entries + i * c->entry_bytes, c->t.data + i * c->entry_bytes,
-		       c->entry_bytes);
+		sparse_add(&c->entries, i * c->entry_bytes, c->t.data + i * c->entry_bytes,
+			   c->entry_bytes);
 		keep_name(c, &s);
 	}
 }
@@ -211,27 +236,24 @@ void cut_symbols(struct pieces *p, const char *table, const struct cut_addrs *ad
 	struct cut_addrs starts = {0};
 	struct elf_section s, names;
 	struct symbol_copy c = {0};
+	struct sparse kept_names;
 
 	if (!elf_symbols_open(&c.t, p->img, table) || !ranges_of(p, &c.t, &s, &names))
 		return;
-	if (all) {
+	c.entry_bytes = c.t.is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
+	if (all || !sparse_begin(&c.entries, p, s.off, s.size) ||
+	    !sparse_begin(&kept_names, p, names.off, names.size)) {
 		pieces_keep(p, s.off, s.size);
 		pieces_keep(p, names.off, names.size);
 		return;
 	}
-	c.entry_bytes = c.t.is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
-	c.entries = pieces_zeros(p, s.size);
-	c.names = c.entries ? pieces_zeros(p, names.size) : NULL;
-	if (!c.entries || !c.names) {
-		pieces_keep(p, s.off, s.size);
-		pieces_keep(p, names.off, names.size);
-	} else if (wanted_starts(&c.t, addrs, &starts)) {
+	if (cut_nearest_symbols(p->img, table, addrs, &starts, &starts))
 		p->nomem = true;
-	} else {
-		fill(&c, addrs, &starts, strcmp(table, ".dynsym") ? &none : &p->stubs);
-		pieces_put(p, s.off, s.size, c.entries);
-		pieces_put(p, names.off, names.size, c.names);
-	}
+	cut_addrs_sort(&starts);
+	fill(&c, addrs, &starts, strcmp(table, ".dynsym") ? &none : &p->stubs);
+	sparse_put(&c.entries);
+	put_names(&c, &kept_names);
+	vec_done(&c.names);
 	vec_done(&starts);
 }
 
@@ -244,30 +266,50 @@ static bool names_stub(const struct processor *cpu, uint32_t type)
 		       type == cpu->reloc_irelative);
 }
 
+/* How many relocations at the beginning of the section are relative, as linkers sort them: most. */
+static size_t relative_first(struct elf_image *img, const struct elf_section *rela)
+{
+	struct elf_section s;
+	bool is_it = false;
+	uint64_t n = 0;
+	size_t at;
+
+	if (!elf_image_section(img, ".dynamic", &s, NULL) || !s.data)
+		return 0;
+	for (at = 0; at + sizeof(Elf64_Dyn) <= s.size; at += sizeof(Elf64_Dyn)) {
+		Elf64_Dyn d;
+
+		memcpy(&d, s.data + at, sizeof d);
+		if (d.d_tag == DT_NULL)
+			break;
+		is_it |= d.d_tag == DT_RELA && d.d_un.d_ptr == rela->vaddr;
+		n = d.d_tag == DT_RELACOUNT ? d.d_un.d_val : n;
+	}
+	return is_it && n <= rela->size / sizeof(Elf64_Rela) ? (size_t)n : 0;
+}
+
 static void cut_rela(struct pieces *p, const struct processor *cpu, const struct elf_section *s,
 		     struct cut_addrs *symbols)
 {
-	uint8_t *copy = pieces_zeros(p, s->size);
 	size_t i, n = (size_t)s->size / sizeof(Elf64_Rela);
+	struct sparse copy;
 
-	if (!copy) {
-		pieces_keep(p, s->off, s->size);
+	if (!sparse_begin(&copy, p, s->off, s->size))
 		return;
-	}
-	for (i = 0; i < n; i++) {
+	for (i = relative_first(p->img, s); i < n; i++) {
 		Elf64_Rela r;
 
 		memcpy(&r, s->data + i * sizeof r, sizeof r);
 		if (!names_stub(cpu, (uint32_t)ELF64_R_TYPE(r.r_info)))
 			continue;
-		memcpy(copy + i * sizeof r, &r, sizeof r);
+		sparse_add(&copy, i * sizeof r, &r, sizeof r);
 		if (vec_push(&p->stubs, ELF64_R_SYM(r.r_info)))
 			p->nomem = true;
 		if (ELF64_R_TYPE(r.r_info) == cpu->reloc_irelative &&
 		    vec_push(symbols, (uint64_t)r.r_addend))
 			p->nomem = true;
 	}
-	pieces_put(p, s->off, s->size, copy);
+	sparse_put(&copy);
 }
 
 void cut_relocations(struct pieces *p, bool all, struct cut_addrs *symbols)

@@ -9,7 +9,8 @@
 #include "cut/cut.h"
 #include "load/pipeline.h"
 
-enum { LEVEL = 19 }; /* of zstd: it is read more often than written */
+/* Of zstd: 19 takes five times the time of all the rest for 6 % less. */
+enum { LEVEL = 9 };
 
 /* The recording is read a second time, so its dsos are other objects with the same ids. */
 static const struct dso *same_dso(const struct perf_file *f, const struct dso *dso)
