@@ -149,9 +149,10 @@ int main(void)
 		cmocka_unit_test(long_names),
 		cmocka_unit_test(data),
 	};
-	const struct rlimit memory = {MEMORY, MEMORY};
 
 #if !defined(__SANITIZE_ADDRESS__)
+	const struct rlimit memory = {MEMORY, MEMORY};
+
 	if (setrlimit(RLIMIT_AS, &memory))
 		return 1;
 #endif

@@ -54,6 +54,8 @@ def words():
 
 if run([*HIDE, "true"], check=False).returncode:
     tap.skip("a system without /proc", "no mount namespaces here")
+elif "asan" in run(["ldd", RESOLVE]).stdout:
+    tap.skip("a system without /proc", "a sanitizer needs /proc")
 else:
     need_events()
     files()
