@@ -48,9 +48,11 @@ int confine_resolve(const struct resolve *r, struct err *err)
 {
 	struct sandbox s = {0};
 
+	if (r->unbundle_dir && mkdir(r->unbundle_dir, 0777) && errno != EEXIST)
+		return err_errno(err, errno, r->unbundle_dir, "create");
 	if (r->no_sandbox)
 		return 0;
-	if (r->unbundle_dir && (!mkdir(r->unbundle_dir, 0777) || errno == EEXIST))
+	if (r->unbundle_dir)
 		sandbox_allow_folder(&s, r->unbundle_dir);
 	sandbox_allow_output(&s, r->output_path ? r->output_path : "/dev/stdout");
 	s.terminal = r->browses;

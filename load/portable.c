@@ -3,6 +3,7 @@
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/threads.h"
 #include "bundle/bundle.h"
@@ -191,6 +192,14 @@ static bool lacks_times(const struct perf_file *f)
 	return false;
 }
 
+/* What is read a second time. */
+static bool is_plain_file(const char *path)
+{
+	struct stat st;
+
+	return strcmp(path, "-") != 0 && (stat(path, &st) || S_ISREG(st.st_mode));
+}
+
 int load_portable(const struct load_options *opt, struct loaded *l, FILE *out,
 		  struct cut_report *report, struct err *err)
 {
@@ -201,7 +210,7 @@ int load_portable(const struct load_options *opt, struct loaded *l, FILE *out,
 	int rc;
 
 	*report = (struct cut_report){0};
-	if (!l->file || l->again || !strcmp(l->path, "-"))
+	if (!l->file || l->again || !is_plain_file(l->path))
 		return err_set(err, ERR_USAGE, input_name(l->path),
 			       "--bundle is for a recording in a file");
 	if (l->chains && lacks_times(l->file))

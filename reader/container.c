@@ -2,6 +2,7 @@
  *
  * Source of truth: tools/perf/Documentation/perf.data-file-format.txt. Offsets and sizes are used
  * only as far as the file reaches. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -241,6 +242,22 @@ static int read_attrs(struct perf_file *f, const struct header *h)
 	return rc;
 }
 
+/* A bundle that the end of the file cuts: each of its entries is told by a sum of its own whether
+ * it is whole. It is the last section, and the largest. */
+static bool cut_bundle_fits(struct perf_file *f, struct perfdata_section *s, uint64_t left)
+{
+	const uint64_t size = f->source.size;
+
+	if (s->offset >= size || size - s->offset > left)
+		return false;
+	f->stats.damaged = true;
+	file_note(f, NOTE_FEATURE,
+		  "the file ends %" PRIu64 " bytes before its header section %d (%s) does",
+		  s->size - (size - s->offset), FEATURE_BUNDLE, feature_name(FEATURE_BUNDLE));
+	s->size = size - s->offset;
+	return true;
+}
+
 /* After the data there is one table entry for each feature bit that is set, including unknown bits.
  * The sections do not overlap, so all of them together fit into the file, and may be held in
  * memory. */
@@ -261,6 +278,8 @@ static int read_feature_table(struct perf_file *f, const struct header *h, uint6
 			continue;
 		s->at = read_section(&b);
 		s->present = buf_ok(&b) && section_fits(f, s->at) && s->at.size <= left;
+		if (!s->present && buf_ok(&b) && bit == FEATURE_BUNDLE && !section_fits(f, s->at))
+			s->present = cut_bundle_fits(f, &s->at, left);
 		if (s->present) {
 			left -= s->at.size;
 			continue;

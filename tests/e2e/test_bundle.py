@@ -144,6 +144,11 @@ def damage():
         f.write(data[:off + size // 2])
     p = elsewhere("bad.data", check=False)
     tap.check(p.returncode == 1 and p.stdout and "section 200" in p.stderr, "cut in the bundle: what is there is read", p.returncode, p.stderr[-300:])
+    with open("bad.data", "wb") as f:
+        f.write(data[:off + size - 16])
+    p = elsewhere("bad.data", check=False)
+    tap.check(p.returncode == 1 and "main" in p.stdout and "the file ends 16 bytes before" in p.stderr and "cannot be used" in p.stderr,
+              "cut at its end: the files before it are used", p.returncode, p.stdout[:300], p.stderr[-300:])
 
 
 def others_read_it():
@@ -179,6 +184,10 @@ def others_read_it():
         tap.check(not bad and lines, f"{tool} reads the files", *bad[:2], f"{lines} lines")
     p = run([RESOLVE, "--unbundle", "out", "fixed.data"], check=False)
     tap.check(p.returncode == 2 and "carries no files" in p.stderr, "--unbundle of a recording that carries none", p.stderr)
+    for made in "out/more", "no/folder":
+        p = run([RESOLVE, "--no-sandbox", "--unbundle", made, "x.data"], check=False)
+        tap.check(p.returncode == (2 if made[0] == "n" else 0) and ("no/folder: cannot create" in p.stderr) == (made[0] == "n"),
+                  f"--unbundle {made}, without a sandbox", p.returncode, p.stderr)
     p = run([RESOLVE, "--unbundle", "out", "-o", "z", "x.data"], check=False)
     tap.check(p.returncode == 2 and "--unbundle" in p.stderr, "--unbundle with -o", p.stderr)
 
