@@ -429,6 +429,14 @@ int main(int argc, char **argv)
 """
 
 
+def bpftrace_says(told):
+    """Why bpftrace cannot attach here; "": it can."""
+    if not shutil.which("bpftrace"):
+        return "it is not installed"
+    out, err = told("bpftrace -e 'uprobe:./probed:fn_0 { @n = count(); }' -c './probed 1 1'")
+    return "" if "@n: 1" in out else (err.strip().splitlines() or ["it counted nothing"])[-1]
+
+
 def section_probes(a):
     """What a hit costs the program, how many are kept, how long a recording of no hits takes."""
     n, calls = 1000, 100000
@@ -439,32 +447,51 @@ def section_probes(a):
 
     def told(cmd):
         p = subprocess.run(cmd, shell=True, cwd=DIR, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
-        return float(p.stdout.splitlines()[-1]) if p.stdout.strip() else float("nan"), p.stderr
+        return p.stdout, p.stderr
 
-    def counted(cmd):
-        text = subprocess.run(cmd, shell=True, cwd=DIR, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False).stdout
+    def per_call(text):
+        """What the program itself printed, also where a tracer prints more."""
+        return float(next(iter(re.findall(r"^\d+\.\d{9}$", text, re.M)), "nan"))
+
+    def counted(text):
         return sum(line.split()[:1] == ["probed"] for line in text.splitlines())
 
-    plain = told(f"./probed {calls} {n}")[0]
-    print(f"probes: {calls} calls, {plain * 1e9:.0f} ns each without a probe; a hit's cost is what a call then takes more")
-    for k, pattern in ((1, "fn_0"), (90, "fn_??"), (1000, "fn_*")):
-        for name, cmd, count in (
-                ("capture, with stacks", f"{a.bin}/capture -q -o p.data -e 'uprobe:./probed:{pattern}' -- ./probed", f"{a.bin}/resolve -q -f script p.data"),
-                ("perf record --call-graph dwarf", "perf record -q -o p.perf --call-graph dwarf -e 'probe_probed:*' -- ./probed", "perf script -i p.perf -F comm,tid,time --no-inline")):
+    def summed(text):
+        return sum(int(m) for m in re.findall(r"^@(?:\[.*?\])?: (\d+)$|^\]: (\d+)$", text, re.M | re.S) for m in m if m)
+
+    why_not = bpftrace_says(told)
+    print(f"probes: {calls} calls; a hit's cost is what a call then takes more than without a probe" + (f"; bpftrace cannot be compared: {why_not}" if why_not else ""))
+    for k, patterns in ((1, ["fn_0"]), (100, ["fn_?", "fn_??"]), (1000, ["fn_*"])):
+        ours = ",".join(f"uprobe:./probed:{p}" for p in patterns)
+        # bpftrace 0.17 knows no "?"
+        theirs = ",".join(f"uprobe:./probed:fn_{i}" for i in range(100)) if k == 100 else f"uprobe:./probed:{patterns[0]}"
+        args = f"{calls} {1 if k == 1 else n}"
+        hits = calls if k == 1 else calls * k // n
+        plain = per_call(told(f"./probed {args}")[0])
+        bpf = "BPFTRACE_MAX_PROBES=2000 bpftrace -e '%s { %s }' -c './probed %%s'"
+        first = None
+        for name, cmd, read in (
+                ("capture, with stacks", f"{a.bin}/capture -q -o p.data -e '{ours}' -- ./probed %s", f"{a.bin}/resolve -q -f script p.data"),
+                ("perf record --call-graph dwarf", "perf record -q -o p.perf --call-graph dwarf -e 'probe_probed:*' -- ./probed %s", "perf script -i p.perf -F comm,tid,time --no-inline"),
+                ("bpftrace, @[ustack] = count()", bpf % (theirs, "@[ustack] = count();"), None),
+                ("bpftrace, @ = count(), no stacks", bpf % (theirs, "@ = count();"), None)):
+            if name.startswith("bpftrace") and why_not:
+                continue
             if name.startswith("perf"):
                 if k > 100:  # takes minutes to end
                     print(f"  {k:5} functions  {name:32} not tried: it takes minutes to close its events")
                     continue
-                shell(f"perf probe -q -x ./probed '{pattern}' || true")
-            args = f"{calls} {1 if k == 1 else n}"
-            hits = calls if k == 1 else calls * k // n
-            per_call, _ = told(f"{cmd} {args}")
-            kept = counted(count)
+                for p in patterns:
+                    shell(f"perf probe -q -x ./probed '{p}' || true")
+            out = told(cmd % args)[0]
+            cost = (per_call(out) - plain) * calls / hits * 1e6
+            kept = counted(told(read)[0]) if read else summed(out)
             start = time.time()
-            told(f"{cmd} 1 1")
+            told(cmd % "1 1")
             took = time.time() - start
-            print(f"  {k:5} functions  {name:32} {(per_call - plain) * calls / hits * 1e6:7.1f} us a hit, {100 * kept / hits:6.1f} % kept; "
-                  f"{took:6.2f} s for one call, start and end", flush=True)
+            first = first or (cost, took)
+            print(f"  {k:5} functions  {name:32} {cost:7.1f} us a hit ({cost / first[0]:5.2f} x), {100 * kept / hits:6.1f} % kept; "
+                  f"{took:6.2f} s ({took / first[1]:5.2f} x) for one call, start and end", flush=True)
             if name.startswith("perf"):
                 shell("perf probe -q -d 'probe_probed:*' || true")
 

@@ -168,6 +168,7 @@ struct dwarf_param {
 	bool is_list; /* `where` is for this address; else for all of the function, which has
 		       * yet to store the parameters there at its beginning */
 	bool is_kept; /* the list says that `where` is for the next address too */
+	bool is_result; /* Go: a result, which is listed among the parameters */
 	bool has_value;
 	uint64_t value;
 	/* Of the function itself: the register that it is passed in. */

@@ -1,4 +1,5 @@
 /* param_declaration.c - functions as people declare them: types and names of parameters. */
+#include "base/text.h"
 #include "dwarf/params.h"
 
 #include <string.h>
@@ -189,6 +190,7 @@ struct declaring {
 	struct dwarf_param_unit *u;
 	VEC(struct dwarf_declared) params;
 	bool is_variadic;
+	struct text results; /* of Go, which lists them among the parameters */
 };
 
 static bool add_child(void *arg, const struct dwarf_any_die *d)
@@ -204,6 +206,11 @@ static bool add_child(void *arg, const struct dwarf_any_die *d)
 	a = dwarf_param_inherited(g->p, d, &u, DWARF_AT_NAME);
 	one.name = a.v.form ? dwarf_value_string(u->cu, a.v) : NULL;
 	one.type = spelled(g->p, g->u, d);
+	if (g->u->main.language == DW_LANG_Go && dwarf_flag_is_set(d->a[DWARF_AT_IS_RESULT].v)) {
+		text_str(&g->results, g->results.n ? ", " : "");
+		text_str(&g->results, one.type ? one.type : "?");
+		return true;
+	}
 	g->p->failed |= vec_push(&g->params, one) != 0;
 	return !g->p->failed && g->params.n < NAMED_MAX;
 }
@@ -241,7 +248,8 @@ int dwarf_params_declaration(struct dwarf_params *p, uint64_t vaddr,
 			arena_memdup(&p->memory, g.params.v, g.params.n * sizeof *g.params.v);
 		made->n = g.params.n;
 		made->is_variadic = g.is_variadic;
-		made->result = result_of(p, g.u, &d);
+		made->result = g.results.n ? arena_strndup(&p->memory, g.results.s, g.results.n)
+					   : result_of(p, g.u, &d);
 		row = dwarf_param_row(p, g.u, f->lo);
 		if (row)
 			made->file =
@@ -249,6 +257,8 @@ int dwarf_params_declaration(struct dwarf_params *p, uint64_t vaddr,
 		made->line = row ? row->line : 0;
 		p->failed |= made->n && !made->params;
 	}
+	p->failed |= g.results.failed;
+	text_done(&g.results);
 	vec_done(&g.params);
 	*ret = made;
 	return p->failed ? -ERR_NOMEM : 0;

@@ -2,6 +2,7 @@
 #include "dwarf/params.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "dwarf/walk.h"
 
@@ -124,6 +125,8 @@ static void open_lists(struct dwarf_param_unit *u)
 		return;
 	dwarf_value_uint(root.a[DWARF_AT_LOCLISTS_BASE].v, &u->loclists_base);
 	u->producer = dwarf_value_string(u->cu, root.a[DWARF_AT_PRODUCER].v);
+	u->is_rust = u->producer && strstr(u->producer, "(rustc version ");
+	u->has_few_lists = u->is_rust && dwarf_param_few_lists(u->cu);
 }
 
 static void open_unit(struct dwarf_params *p, struct dwarf_param_unit *u,
@@ -325,6 +328,7 @@ static void add_param(struct descent *s, const struct dwarf_any_die *d)
 	a = dwarf_param_inherited(s->p, d, &u, DWARF_AT_TYPE);
 	if (a.v.form)
 		param.type = dwarf_param_type(s->p, dwarf_value_ref(u->cu, a.v));
+	param.is_result = s->u->main.language == DW_LANG_Go && dwarf_flag_is_set(d->a[DWARF_AT_IS_RESULT].v);
 	param.has_value = dwarf_value_uint(d->a[DWARF_AT_VALUE].v, &param.value);
 	if (!param.has_value)
 		dwarf_location_at(s->p, s->u, &d->a[DWARF_AT_LOCATION], s->vaddr, &param.where,

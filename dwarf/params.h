@@ -23,6 +23,7 @@ struct dwarf_param_unit {
 	uint64_t loclists_base;
 	struct dwarf_slice loclists; /* .debug_loclists, or .debug_loc before DWARF 5 */
 	const char *producer;	     /* NULL: unknown */
+	bool is_rust, has_few_lists; /* has_few_lists: only of is_rust, see param_places.c */
 	bool is_read;
 	VEC(struct dwarf_function_range) functions; /* by lo */
 	VEC(uint64_t) entries;			    /* where functions with code begin */
@@ -92,7 +93,9 @@ static inline uint64_t dwarf_param_key(const struct dwarf_params *p, struct dwar
 	return hash_mix(hash_mix(p->seed, (uintptr_t)at.file), at.off);
 }
 
-/* param_places.c: how far to trust places that parameters have in all of a function. */
+/* param_places.c: do few of a unit's variables have lists of places? */
+bool dwarf_param_few_lists(const struct dwarf_cu *cu);
+/* How far to trust places that parameters have in all of a function. */
 void dwarf_param_places(const struct dwarf_param_unit *u, const struct dwarf_any_die *function,
 			bool *is_unoptimized, bool *is_untracked);
 

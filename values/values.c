@@ -186,9 +186,16 @@ bool view_memory(struct values *v, uint64_t addr, void *to, size_t n)
 
 /* ---- what is told --------------------------------------------------------------------------- */
 
+static bool is_any_known(const struct value_bytes *b)
+{
+	return b->n && memchr(b->known, true, b->n);
+}
+
+/* Results that are not there yet are no parameters. */
 static void add_params(struct values *v, struct text *t, size_t view, size_t level)
 {
 	const struct dwarf_params_of *params = &v->views.v[view].site->levels[level];
+	const size_t start = t->n;
 	struct value_bytes b;
 	bool is_entry;
 
@@ -196,7 +203,9 @@ static void add_params(struct values *v, struct text *t, size_t view, size_t lev
 		const char *name = params->v[i].name ? params->v[i].name : "";
 
 		param_value(v, view, level, i, &b, &is_entry);
-		text_str(t, i ? ", " : "");
+		if (params->v[i].is_result && !is_any_known(&b))
+			continue;
+		text_str(t, t->n > start ? ", " : "");
 		text_clean(t, name, strlen(name));
 		text_str(t, is_entry ? "@entry=" : "=");
 		value_print(v, t, params->v[i].type, &b, false);

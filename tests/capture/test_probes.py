@@ -219,6 +219,12 @@ run(["strip", "-o", "gs", "g"])
 for program in ("g", "gs"):
     same(probed(f"uprobe:./{program}:main.(*T).Method", f"./{program}"), {"main.main;main.caller;main.(*T).Method": 4}, f"Go, {program}: a method")
     same(probed(f"uprobe:./{program}:main.leaf", f"./{program}"), {"main.main;main.caller;main.leaf": 4}, f"Go, {program}: a function")
+# A Go program has no build id: the debug information of the file is used all the same, as its code is that of the bundle.
+capture("--args", "-e", "call:./g:main.leaf", "--", "./g")
+text = run([RESOLVE, "-q", "-f", "trace", "perf.data"]).stdout
+same(re.findall(r"main\.leaf\((.*?)\)", text), [f"x={i}" for i in range(4)], "Go: arguments by name, results are none of them")
+declared = run([CAPTURE, "-l", "./g:main.leaf"]).stdout.splitlines()
+same(declared[1:3], ["    int x", "    returns int"], "Go: what a function takes and returns")
 if have("rustc"):
     make("rs.rs", RUST, "rustc -O -g rs.rs")
     same(probed("uprobe:./rs:gn::free_fn", "./rs"), {"rs::main;rs::gn::free_fn": 1}, "Rust: a function")

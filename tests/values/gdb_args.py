@@ -34,6 +34,7 @@ def main():
         except gdb.error:  # an older gdb
             pass
     gdb.execute("file " + E["ARGS_PROGRAM"])
+    gdb.execute("set language " + E.get("ARGS_LANGUAGE", "auto"))
     gdb.execute("break everything")
     gdb.execute("run")
     with open(f"/proc/{gdb.selected_inferior().pid}/maps", encoding="utf-8") as f:

@@ -11,13 +11,14 @@ import json
 import os
 import pickle
 import re
+import shutil
 import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../unwind"))
 from perfwrite import ABI_64, PerfWriter  # noqa: E402
-from tap import Tap  # noqa: E402
+from tap import LONG, Tap  # noqa: E402
 
 tap = Tap()
 REGS = "rax rbx rcx rdx rsi rdi rbp rsp rip eflags cs ss r8 r9 r10 r11 r12 r13 r14 r15".split()  # by asm/perf_regs.h
@@ -29,6 +30,10 @@ UNKNOWN = ("<optimized out>", "?", "...")
 
 def run(*cmd, **kw):
     return subprocess.run(cmd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", **kw)
+
+
+def have(program):
+    return shutil.which(program) is not None
 
 
 def split(text):
@@ -133,13 +138,14 @@ def record(compiler, source, points_max, *flags):
     """Steps the program by gdb: (its name, points, what resolve says of them, addresses of its functions); None: told why not."""
     name = f"{compiler} {source} {' '.join(flags)}"
     program = os.path.abspath("p" + re.sub(r"\W", "_", name))
-    made = run(compiler, "-g", *flags, "-fno-stack-protector", os.path.join(HERE, source), "-o", program)
+    more = [] if compiler == "rustc" else ["-fno-stack-protector"]
+    made = run(compiler, "-g", *flags, *more, os.path.join(HERE, source), "-o", program)
     if made.returncode:
         tap.skip(name, made.stderr.splitlines()[-1] if made.stderr else "cannot be compiled")
         return None
     out = program + ".pickle"
     r = run("gdb", "-nx", "-q", "-batch", "-x", os.path.join(HERE, "gdb_args.py"), timeout=300, env=dict(
-        os.environ, ARGS_PROGRAM=program, ARGS_OUT=out, ARGS_REGS=" ".join(REGS), ARGS_POINTS=str(points_max)))
+        os.environ, ARGS_PROGRAM=program, ARGS_OUT=out, ARGS_REGS=" ".join(REGS), ARGS_POINTS=str(points_max), ARGS_LANGUAGE="c" if compiler == "rustc" else "auto"))
     if not os.path.exists(out):
         tap.check(False, f"{name}: stepped by gdb", r.stdout[-1000:] + r.stderr[-2000:])
         return None
@@ -181,9 +187,9 @@ def check(compiler, source, *flags):
     name, points, samples, begins = got
     if flags == ("-O0",):
         check_jsonl2(name, os.path.abspath("p" + re.sub(r"\W", "_", name) + ".data"), samples)
-    begins = begins if "-O0" in flags else ()
+    begins = begins if "-O0" in flags or "opt-level=0" in flags else ()
     same, wrong, missing, more, frames = compare(points, samples, begins)
-    tap.check(len(samples) == len(points) and frames > 2 * len(points), f"{name}: {len(points)} points, {frames} frames", len(samples), samples[:1])
+    tap.check(len(samples) == len(points) and frames > len(points), f"{name}: {len(points)} points, {frames} frames", len(samples), samples[:1])
     tap.check(not wrong, f"{name}: no value is another one than gdb's", len(wrong), *wrong[:12])
     callers = [m for m in missing if m[1]]
     tap.check(same > 4 * len(callers) and same > len(missing), f"{name}: {same} values are gdb's; gdb alone tells {len(callers)} of callers, "
@@ -193,8 +199,13 @@ def check(compiler, source, *flags):
 if os.uname().machine != "x86_64":
     tap.skip("values", "gdb's registers are named for x86-64 here")
 else:
-    for compiler, source, flags in (("gcc", "values.c", ["-O0"]), ("gcc", "values.c", ["-O2"]), ("gcc", "values.c", ["-O3", "-gdwarf-4"]), ("g++", "values.cc", ["-O2"]),
-                                    ("clang", "values.c", ["-O2"])):
+    matrix = (("gcc", "values.c", ["-O0"]), ("gcc", "values.c", ["-O2"]), ("gcc", "values.c", ["-O3", "-gdwarf-4"]), ("g++", "values.cc", ["-O2"]),
+              ("clang", "values.c", ["-O2"]))
+    if LONG:
+        matrix = [(c, "values.c", [o]) for c in ("gcc", "clang") for o in ("-O0", "-O1", "-O2", "-O3", "-Og")] + [
+            (c, "values.cc", [o]) for c in ("g++", "clang++") for o in ("-O0", "-O2", "-O3")]
+    matrix = (*matrix, *(("rustc", "values.rs", ["-C", f"opt-level={o}"]) for o in ((0, 2, 3) if LONG else (0,)) if have("rustc")))
+    for compiler, source, flags in matrix:
         check(compiler, source, *flags)
     for compiler, *flags in (("gcc", "-O0"), ("gcc", "-O2", "-fno-var-tracking"), ("clang", "-O0"), ("clang", "-O1")):
         check_constants(compiler, *flags)
