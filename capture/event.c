@@ -286,6 +286,12 @@ int event_parse(struct event *ret, const char *spec, size_t len, struct err *err
 			*ret = e;
 		return rc;
 	}
+	if (memchr(spec, '/', len) && (*spec == '/' || *spec == '.') && memchr(spec, ':', len))
+		return err_set(
+			err, ERR_USAGE, NULL,
+			"event '%.*s': a function of a file is uprobe:%.*s, or call:%.*s with "
+			"durations",
+			(int)len, spec, (int)len, spec, (int)len, spec);
 	if (memchr(spec, '/', len))
 		return err_set(
 			err, ERR_USAGE, NULL,

@@ -16,6 +16,9 @@ static const struct {
 	{"capture", "probe",
 	 "probes need no step before: capture -e uprobe:FILE:FUNCTION -- COMMAND; `capture --list "
 	 "'uprobe:FILE:*'` lists functions"},
+	{"capture", "trace", "`capture --syscalls -- COMMAND`, then `resolve -f trace`"},
+	{"capture", "ftrace",
+	 "`capture -e call:FILE:FUNCTION -- COMMAND`, then `resolve -f timeline`"},
 	{"capture", "report",
 	 "`resolve -f top` shows what perf report does, `resolve -o x.html` more"},
 	{"capture", "script", "`resolve -f script` prints what perf script does"},

@@ -221,10 +221,10 @@ static const char *result_of(struct dwarf_params *p, struct dwarf_param_unit *u,
 	struct dwarf_param_unit *owner = u;
 	struct dwarf_attribute a = dwarf_param_inherited(p, d, &owner, DWARF_AT_TYPE);
 
+	if (u->main.language == DW_LANG_Mips_Assembler)
+		return NULL;
 	if (!a.v.form)
-		return u->main.language != DW_LANG_Go && u->main.language != DW_LANG_Mips_Assembler
-			       ? "void"
-			       : NULL;
+		return u->main.language != DW_LANG_Go ? "void" : NULL;
 	return spelled(p, u, d);
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "functions/functions.h"
 #include "modules/modules.h"
 #include "probe/code.h"
@@ -243,18 +244,22 @@ static int add_matching(struct search *s, uint64_t plus)
 static int add_choices(struct search *s, uint64_t plus)
 {
 	const char *name = s->chooser->name;
-	const size_t n = strcspn(name, "@");
+	const size_t n = strcspn(name, "@"), before = s->ret->places.n;
 
 	for (size_t i = 0; i < s->tab.funcs.n; i++) {
 		const struct func *f = &s->tab.funcs.v[i];
 
 		if (strncmp(f->name, "__", 2) || strncmp(f->name + 2, name, n) ||
-		    f->name[2 + n] != '_' || is_part(f->name) || f->flags & FUNC_CHOOSES ||
+		    f->name[2 + n] != '_' || str_starts_with(f->name + 3 + n, "chk") ||
+		    is_part(f->name) || f->flags & FUNC_CHOOSES ||
 		    (plus && f->start + plus >= f->end))
 			continue;
 		if (add_function(s, f, plus))
 			return -1;
 	}
+	/* An older version of the function alone is not what programs call. */
+	if (s->ret->places.n == before)
+		s->ret->places.n = 0;
 	s->ret->is_chosen = s->ret->places.n;
 	return 0;
 }
@@ -392,7 +397,8 @@ static int find_functions(struct search *s, const struct probe_spec *spec, struc
 		rc = add_matching(s, spec->plus);
 		s->pattern.last_part = false;
 	}
-	if (!rc && !s->ret->places.n && s->chooser)
+	/* Also beside another function of the name, as of an older version. */
+	if (!rc && s->chooser && !s->pattern.is_wild)
 		rc = add_choices(s, spec->plus);
 	rc = rc ? err_nomem(err) : s->ret->places.n ? 0 : not_found(s, err);
 	pattern_done(&s->pattern);

@@ -102,6 +102,11 @@ int probe_parse(struct probe_spec *ret, const char *text, size_t len, struct err
 
 	if (!p)
 		return err_set(err, ERR_USAGE, NULL, "'%.*s' is no probe", (int)len, text);
+	if (memmem(text, len, " {", 2))
+		return err_set(err, ERR_USAGE, NULL,
+			       "'%.*s': programs of bpftrace are not run: leave '{ .. }' out, each "
+			       "sample has its stack",
+			       (int)len, text);
 	s.kind = p->kind;
 	s.file = text + strlen(p->text);
 	colon = memchr(s.file, ':', len - strlen(p->text));

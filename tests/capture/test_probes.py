@@ -196,6 +196,13 @@ int main(void) { for (int i = 0; i < 4; i++) chosen(); return 0; }
 make("chosen.c", CHOSEN, "gcc -O1 chosen.c -o chosen")
 p = capture("-e", "uprobe:./chosen:chosen", "--", "./chosen")
 tap.check(p.n_samples == 4 and "chosen when a program starts" in p.stderr, "a function that is chosen at the start: what was chosen", p.stderr)
+for what, words in (("./hello:func_d", "uprobe:./hello:func_d"), ("uprobe:./hello:func_d { print(ustack) }", "leave '{ .. }' out")):
+    p = run([CAPTURE, "-e", what, "--", "./hello"], check=False)
+    tap.check(p.returncode == 2 and words in p.stderr and p.stderr.count("\n") == 1, f"-e {what}: what to write", p.stderr)
+# memcpy of the C library is chosen at the start: all that it may be, or where their names are.
+p = run([CAPTURE, "-l", "libc.so.6:memcpy"], check=False)
+choices = [line.rpartition(":")[2] for line in p.stdout.splitlines() if line[:1] != " "]
+tap.check(len([c for c in choices if c.startswith("__memcpy_")]) > 1 and not any("_chk" in c for c in choices) if p.returncode == 0 else "chosen among several functions" in p.stderr, "memcpy", choices, p.stderr)
 p = run([CAPTURE, "probe", "-x", "./hello", "func_d", "back=func_c%return"], check=False)
 tap.check(p.returncode == 2 and "-e 'uprobe:./hello:func_d,uretprobe:./hello:func_c'" in p.stderr, "perf probe's line: what does it here", p.stderr)
 
