@@ -305,6 +305,45 @@ for flags in ("-g", ""):
                 wrong.append((m[1], n, len(shown), cut))
     tap.check(len(calls) == 30 and not wrong and whole > 8, f"--strings {flags}: a text is whole, or ends in ..., or is not told", len(calls), whole, wrong)
 
+# ---- arguments where calls do not return in order: threads, longjmp(), exceptions -----------------
+MANY = r"""
+#include <pthread.h>
+#include <setjmp.h>
+#define N __attribute__((noipa))
+static __thread jmp_buf back;
+static __thread volatile int sink;
+N int f_deep(int id, int n) { if (!n) longjmp(back, 1); int r = f_deep(id, n - 1); sink = r; return r; }
+N int f_add(int id, int n) { sink = n; return id * 1000 + n; }
+N int f_sum(int id, int n) { int s = 0; for (int i = 0; i < n; i++) s += f_add(id, i); if (!setjmp(back)) f_deep(id, 3); return s + f_add(id, n); }
+static void *run(void *id) { for (int i = 1; i < 6; i++) f_sum((int)(long)id, i); return 0; }
+int main(void)
+{
+	pthread_t t[4];
+	for (long i = 0; i < 4; i++) pthread_create(&t[i], 0, run, (void *)(i + 1));
+	for (int i = 0; i < 4; i++) pthread_join(t[i], 0);
+}
+"""
+make("many.c", MANY, "gcc -g -O1 -pthread many.c -o many")
+capture("--args", "-e", "call:./many:f_*", "--", "./many")
+calls = [re.search(r"\((<=|  )? *[\d.]+ ms\): \S*/(\d+) (f_\w+)\(id=(\d+), n=(\d+)\)(?: = (\d+))?", line)
+         for line in run([RESOLVE, "-q", "-f", "trace", "perf.data"]).stdout.splitlines()]
+known = [m for m in calls if m]
+tids = {int(m[4]): set() for m in known}
+for m in known:
+    tids[int(m[4])].add(m[2])
+sums = [m for m in known if m[3] != "f_deep"]
+right = all(m[6] and int(m[6]) == (int(m[4]) * 1000 + int(m[5]) if m[3] == "f_add" else sum(int(m[4]) * 1000 + i for i in range(int(m[5]) + 1))) for m in sums)
+tap.check(len(known) == len(calls) == 4 * (5 + 20 + 20) and set(tids) == {1, 2, 3, 4} and all(len(t) == 1 for t in tids.values()) and right,
+          "threads and longjmp(): arguments and results are of one call", len(calls), tids, [m[0] for m in sums if not m[6]][:3])
+tap.check(all(m[1] == "<=" and not m[6] for m in known if m[3] == "f_deep"), "calls that longjmp() left have arguments, and no result")
+run("g++ -g -O2 x.cc -o xg".split())
+capture("--args", "-e", "call:./xg:thrower,call:./xg:catcher", "--", "./xg")
+text = run([RESOLVE, "-q", "-f", "trace", "perf.data"]).stdout
+found = re.findall(r"\((<=|  )? *[\d.]+ ms\): \S+ (thrower|catcher)\(n=(\d)\)(?: = (\d+))?", text)
+tap.check([(e.strip(), f, n, r if f == "catcher" else "") for e, f, n, r in found] ==
+          [x for n in range(4) for x in (("", "catcher", str(n), str(n if n > 1 else 0)), ("<=" if n > 1 else "", "thrower", str(n), ""))],
+          "exceptions: arguments of calls that were left, and of that which caught", found, text)
+
 # ---- refused ------------------------------------------------------------------------------------
 for what, words in (("call:./p:0x1139", "not known where"), ("call:./p:f_leaf+4", "only uprobe:"), ("call:./p:f_laef", "near it: f_leaf")):
     p = run([CAPTURE, "-e", what, "--", "./p"], check=False)
