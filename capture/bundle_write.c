@@ -5,8 +5,9 @@
 #include "dwarf/dwarf.h"
 #include "modules/modules.h"
 
-/* Of zstd: 6 takes twice as long, and more memory, for 6 % less. `resolve --bundle` packs closer. */
-enum { ZSTD_LEVEL = 3, CACHE_MIN_BYTES = 4096 };
+/* Of zstd: 6 takes twice as long, and more memory, for 6 % less. `resolve --bundle` packs closer.
+ */
+enum { ZSTD_LEVEL = 3, CACHE_MIN_BYTES = 4096, CACHE_WHOLE_BYTES = 8 << 20 };
 
 static int collect_kernel(struct cut_hits *hits, struct cut_addrs *ips)
 {
@@ -29,7 +30,8 @@ static int make(struct perf_file *f, struct modules *ms, struct drain *d,
 		const struct capture_options *opt, struct bundle_blob *section,
 		struct cut_report *report, struct err *err)
 {
-	const struct dwarf_cache cache = {opt->cache.dir, opt->cache.max_bytes, CACHE_MIN_BYTES};
+	const struct dwarf_cache cache = {opt->cache.dir, opt->cache.max_bytes, CACHE_MIN_BYTES,
+					  CACHE_WHOLE_BYTES};
 	struct cut_options co = {
 		.level = opt->bundle - CAPTURE_BUNDLE_IDS + CUT_IDS,
 		.max_bytes = opt->bundle_max,

@@ -47,6 +47,9 @@ struct dwarf_cache {
 	const char *dir;
 	uint64_t max_bytes; /* beyond this the least recently used files are removed */
 	uint64_t min_bytes; /* modules with less .debug_info in the file are not cached */
+	/* Modules with no more .debug_info, unpacked, are compiled and cached as a whole at the
+	 * first address that the cache does not know; 0: as all others, when that is cheap. */
+	uint64_t whole_bytes;
 };
 
 /* Compiles what the n sorted ELF vaddrs need (in a kernel module's .ko: offsets from the base of

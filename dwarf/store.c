@@ -75,7 +75,8 @@ bool dwarf_store_wants_all(const struct dwarf_store *s, uint64_t bytes, uint64_t
 
 	if (!s->cache || !bytes)
 		return false;
-	return bytes + bytes / 3 >= all_bytes || (spent && spent + bytes >= all_bytes);
+	return all_bytes <= s->cache->whole_bytes || bytes + bytes / 3 >= all_bytes ||
+	       (spent && spent + bytes >= all_bytes);
 }
 
 /* ---- saving ------------------------------------------------------------------------------ */

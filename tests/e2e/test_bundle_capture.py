@@ -170,7 +170,7 @@ def inner_pid():
     """A process has another number in its container: --header says both."""
     if os.geteuid() or run(["unshare", "--pid", "--fork", "true"], check=False).returncode:
         return tap.skip("a pid namespace", "only root may have one here")
-    record("--bundle", "--", "unshare", "--pid", "--fork", THREADS, "1", "500")
+    record("--bundle", "--", "unshare", "--pid", "--fork", THREADS, "1", "3000")  # until a busy machine has looked at it
     header = run([RESOLVE, "--header", "x.data"]).stdout
     tap.check(any(", in its container 1," in l and l.endswith(THREADS) for l in header.splitlines()), "--header of a pid namespace", header)
 
@@ -227,10 +227,31 @@ int main(int argc, char **argv)
             tap.check("main;spin" in named and data.count(b"." * len(token)) > 10, "they are dots, and stacks are whole", named[:300])
 
 
+def compiled_once():
+    """A module with little DWARF is compiled as a whole by its first recording: a later one finds what it needs, wherever it is."""
+    with open("one.c", "w") as f:
+        f.write("void other(long);\nvoid here(long n) { for (volatile long i = 0; i < n; i++) ; }\n"
+                "int main(int argc, char **argv) { if (argc > 1) other(80000000); else here(80000000); return 0; }\n")
+    with open("two.cc", "w") as f:
+        f.write('#include <map>\n#include <string>\nstd::map<std::string, int> some;\n'
+                'extern "C" void other(long n) { some["a"] = 1; for (volatile long i = 0; i < n; i++) ; }\n')
+    run(["gcc", "-O1", "-g", "-c", "one.c"])
+    run(["g++", "-O1", "-g", "one.o", "two.cc", "-o", "units"])
+    env = {**os.environ, "XDG_CACHE_HOME": os.path.abspath("once")}
+    n = run(["readelf", "-n", "units"]).stdout.split("Build ID: ")[1].split()[0]
+    seen = []
+    for args in [], ["other"]:
+        run([CAPTURE, "-q", *SAMPLE, "--bundle", "-o", "x.data", "--", "./units", *args], env=env)
+        seen.append([(f, os.stat(f"once/unspool/{f}").st_ino) for f in sorted(os.listdir("once/unspool")) if f.startswith(n)])
+    named = elsewhere("x.data", "-f", "script", "-F", "ip,sym,srcline", check=False).stdout
+    tap.check(seen[0] and seen[0] == seen[1] and "two.cc:4" in named, "a module with little DWARF is compiled once", *seen, named[:300])
+
+
 if not RESOLVE_NOWHERE:
     tap.skip("recordings that carry their files", "no root of its own can be entered here")
     sys.exit(0)
 beside()
+compiled_once()
 processes()
 gone()
 namespace()
