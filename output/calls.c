@@ -454,11 +454,21 @@ void calls_args(struct calls *c, struct text *t, const struct span *s)
 	}
 }
 
+/* Is it a probe on a function, whose parameters stand for the registers that were recorded? */
+static bool is_at_function(const struct calls *c, const struct profile_log_entry *e)
+{
+	const char *name = strtab_get(&c->p->strings, c->p->events.v[e->event].name);
+
+	return str_starts_with(name, "uprobe:") || str_starts_with(name, "u:");
+}
+
 /* "(55d0) sp=0x7ffd g=0x1 a0=1 a1=2": what stands behind the address and these two. */
 void calls_fields(struct calls *c, struct text *t, const struct profile_log_entry *e)
 {
 	const char *text = e->trace ? strtab_get(&c->p->strings, e->trace) : "";
 
+	if (is_at_function(c, e) && add_params(c, t, e))
+		return;
 	if (*text == '(' && strchr(text, ')')) {
 		text = strchr(text, ')') + 1;
 		for (text += *text == ' ';

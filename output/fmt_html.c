@@ -173,6 +173,6 @@ const struct output_format format_html = {
 	.keep = PROFILE_KEEP_LOG | PROFILE_KEEP_TRACE | PROFILE_KEEP_PIDS | PROFILE_KEEP_TIDS |
 		PROFILE_KEEP_LABELS,
 	.names_events = true,
-	.honours = OUTPUT_SIDES | OUTPUT_TITLE | OUTPUT_BY,
+	.honours = OUTPUT_SIDES | OUTPUT_TITLE | OUTPUT_BY | OUTPUT_ARGS,
 	.write = write_html,
 };

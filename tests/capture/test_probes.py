@@ -301,6 +301,9 @@ same(run([CAPTURE, "--list", "uprobe:./declared:named"]).stdout.splitlines(), na
 logged = [f"uprobe:{here}/declared:logged", "    const char *format", "    ...", "    returns void", f"    in {here}/declared.c:6"]
 same(sorted(run([CAPTURE, "-lv", "./declared:*ed"]).stdout.splitlines()), sorted(named + logged), "-lv FILE:PATTERN: of all that are listed")
 same(sorted(run([CAPTURE, "-l", "./declared"]).stdout.splitlines()), sorted([named[0], logged[0], f"uprobe:{here}/declared:main"]), "-l FILE: its functions")
+capture("--args", "-e", "uprobe:./declared:named", "--", "./declared")
+text = run([RESOLVE, "-q", "-f", "trace", "perf.data"]).stdout
+tap.check(re.search(r"uprobe:./declared:named: a=1, s=0x\w+.*, c=RED, p=0x0, n=0, cb=0x0, q=", text), "-f trace: a probe's arguments by name and type", text)
 out = run([CAPTURE, "-l", "libz.so.1:adler32"]).stdout
 tap.check(out.startswith("uprobe:/") and out.splitlines()[0].endswith(":adler32"), "-l: a library by its soname", out)
 p = run([CAPTURE, "-l", "./declared:name"], check=False)
