@@ -73,7 +73,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	p->first_ns = 1000;
 	p->last_ns = 1000 + 1500 * LINES_MAX;
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+	/* Without samples there is nothing to write. */
+	for (size_t i = 0; p->log.n && i < sizeof names / sizeof *names; i++)
 		for (const struct output_format *const *f = output_formats; *f; f++)
 			if (!strcmp((*f)->name, names[i]))
 				write_as(*f, p);
