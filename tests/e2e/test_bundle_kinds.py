@@ -154,6 +154,18 @@ os.execv("/proc/self/fd/77", ["exe", "0.15"])'""",
     expected[-2] = "77", expected[-2][1]
 
 
+def layered():
+    """On the upper layer of an overlay, as in most containers, that is gone with its mount namespace."""
+    mount = ("mkdir -p lay && mount -t tmpfs none lay && mkdir lay/low lay/up lay/work lay/all && cp -a tree/. lay/low && "
+             "mount -t overlay none -o lowerdir=lay/low,upperdir=lay/up,workdir=lay/work lay/all")
+    if run(["unshare", "-m", "--propagation", "private", "sh", "-c", mount], check=False).returncode:
+        return tap.skip("a program on an overlay", "no overlay can be mounted here")
+    link("layered.in", "t.o")
+    put_by_id("layered.in")
+    gone_lines.append(f"unshare -m --propagation private sh -c '{mount} && cp layered.in lay/all/app/layered && exec chroot lay/all /app/layered 0.15'")
+    expected.append(("layered", ("work::fibonacci", "main")))
+
+
 def clean_up():
     """The perf maps of node."""
     for pid in open("pids").read().split() if os.path.exists("pids") else []:
@@ -215,6 +227,7 @@ def main():
     n = len(expected)
     if ROOT:
         vanishing()
+        layered()
     else:
         tap.skip("programs that no path leads to", "only root may open them")
     with open("run.sh", "w") as f:
