@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/strtab.h"
 #include "browse/filters.h"
 #include "browse/page.h"
 

@@ -5,7 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/pair.h"
+#include "base/strtab.h"
+#include "base/vec.h"
+#include "profile/profile.h"
 
 struct choices {
 	VEC(struct choice) v;

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/sum.h"
+#include "base/vec.h"
 
 int model_open(struct model *m, const struct profile *p, const struct browse_options *opt,
 	       struct err *err)

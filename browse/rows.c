@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/strtab.h"
+#include "base/vec.h"
+
 static void drop_rows(struct rows *r, size_t from, size_t n)
 {
 	for (size_t i = from; i < from + n; i++)

@@ -8,6 +8,9 @@
 #include <string.h>
 #include <wchar.h>
 
+#include "base/strtab.h"
+#include "profile/profile.h"
+
 enum { COLOUR_HOT = 1, COLOUR_WARM, COLOUR_LESS, HEAD_LINES = 2, FOOT_LINES = 1, INDENT_MAX = 40 };
 
 static bool has_colour;

@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/err.h"
 #include "base/pages.h"
 
 enum {

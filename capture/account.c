@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <unistd.h>
 
+#include "base/err.h"
 #include "reader/format.h"
 
 /* A note is made if samples have less than this share of at least so many periods. */

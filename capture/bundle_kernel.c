@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/pages.h"
+#include "base/vec.h"
 #include "capture/bundle_write.h"
 
 enum { TEXT_BYTES = 8 << 20, TEXT_BYTES_MAX = 256 << 20 };

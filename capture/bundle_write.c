@@ -2,8 +2,10 @@
 #include "capture/bundle_write.h"
 
 #include "base/threads.h"
+#include "base/vec.h"
 #include "dwarf/dwarf.h"
 #include "modules/modules.h"
+#include "reader/reader.h"
 
 /* Of zstd: 6 takes twice as long, and more memory, for 6 % less. `resolve --bundle` packs closer.
  */

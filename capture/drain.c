@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "base/buf.h"
+#include "base/hash.h"
 #include "capture/mmap2.h"
 #include "capture/switch_event.h"
 #include "capture/syscall_event.h"

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "base/vec.h"
 #include "capture/attr.h"
 #include "capture/perf_rights.h"
 #include "capture/sysfile.h"

@@ -4,6 +4,8 @@
 #include <linux/perf_event.h>
 #include <string.h>
 
+#include "base/vec.h"
+
 static void put_kernel_chain(struct stack_batch *b, const struct thread_state *t)
 {
 	bytes_u64(&b->bytes, t->n_kernel ? t->n_kernel + 1 : 0);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "capture/attr.h"
 #include "capture/perf_rights.h"
 #include "capture/sysfile.h"

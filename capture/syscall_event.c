@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/syscalls.h"
 #include "base/text.h"
 #include "capture/sysfile.h"

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/vec.h"
 #include "capture/attr.h"
 
 static uint64_t now_ns(void)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/vec.h"
 #include "cmd/clean.h"
 
 void args_hold_standard_files(void)

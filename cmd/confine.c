@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/cache_file.h"
+#include "base/err.h"
 #include "base/sandbox.h"
 #include "modules/modules.h"
 #include "symbolize/symbolize.h"

@@ -1,6 +1,7 @@
 /* fetch.c - --debuginfod: draws the progress line, handles interrupts. */
 #include "cmd/fetch.h"
 
+#include "base/vec.h"
 #include "cmd/clean.h"
 
 #include <stdio.h>

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/err.h"
+#include "base/strtab.h"
 #include "cmd/fetch.h"
 #include "profile/profile.h"
 #include "report/report.h"

@@ -1,4 +1,5 @@
 /* regress.c - the command `regress`: compares runs of two builds, and reports what got slower. */
+#include "base/vec.h"
 #include "cmd/regress_options.h"
 
 #include <errno.h>

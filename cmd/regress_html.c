@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/strtab.h"
 #include "cmd/write_file.h"
 
 enum { DETAILS_BYTES = 160, SUMMARY_BYTES = 320 };

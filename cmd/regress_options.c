@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/vec.h"
 #include "cmd/args.h"
 #include "cmd/cache_dir.h"
 #include "cmd/config.h"

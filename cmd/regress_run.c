@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/vec.h"
 #include "cmd/clean.h"
 
 /* Finds `capture`: beside this program, else in PATH. */

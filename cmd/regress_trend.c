@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/vec.h"
 #include "cmd/args.h"
 #include "cmd/confine.h"
 #include "cmd/regress_options.h"

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/strtab.h"
 #include "browse/browse.h"
 #include "cmd/args.h"
 #include "cmd/clean.h"

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "base/vec.h"
 #include "cmd/args.h"
 #include "cmd/cache_dir.h"
 #include "cmd/config.h"

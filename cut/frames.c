@@ -8,8 +8,10 @@
 #include <string.h>
 
 #include "base/pages.h"
+#include "base/vec.h"
 #include "cut/pieces.h"
 #include "functions/functions.h"
+#include "modules/modules.h"
 
 enum {
 	/* How far unwinding looks for call frame information around code without. */

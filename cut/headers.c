@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cut/pieces.h"
+#include "modules/modules.h"
 
 enum {
 	ALIGN = 8,

@@ -13,10 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/hash.h"
 #include "base/strtab.h"
+#include "base/vec.h"
 #include "cut/pieces.h"
+#include "dwarf/dwarf.h"
 #include "functions/functions.h"
+#include "modules/modules.h"
 
 enum { ADDRESSES = 64, LEVELS = 8 * DWARF_CHAIN_MAX, GO_CHAIN_MAX = 64 };
 enum { UNIT_FLAT, UNIT_SCOPED, UNITS };

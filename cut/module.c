@@ -2,9 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/processor.h"
+#include "base/vec.h"
 #include "cut/pieces.h"
 #include "functions/functions.h"
+#include "modules/modules.h"
 #include "reader/reader.h"
 
 enum {

@@ -6,6 +6,8 @@
 
 #include "base/pages.h"
 #include "base/sort.h"
+#include "base/vec.h"
+#include "modules/modules.h"
 
 enum {
 	/* Ranges closer than this become one: a row in the list takes more. */

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/err.h"
+#include "base/vec.h"
 #include "cut/strip.h"
 #include "reader/format.h"
 #include "reader/reader.h"

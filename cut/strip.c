@@ -11,7 +11,9 @@
 #include <zstd.h>
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/hash.h"
+#include "base/vec.h"
 #include "reader/format.h"
 #include "reader/reader.h"
 

@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "base/processor.h"
+#include "base/vec.h"
 #include "cut/pieces.h"
 #include "functions/functions.h"
+#include "modules/modules.h"
 
 static int by_value(const void *a, const void *b)
 {

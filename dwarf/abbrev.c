@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/vec.h"
 
 /* Limit on attributes: no producer writes so many; an abbreviation with more is damaged. */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cache_file.h"
+#include "base/vec.h"
 #include "reader/reader.h"
 
 /* Files that a killed writer left are removed after this time. */

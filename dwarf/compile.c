@@ -4,9 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/threads.h"
-#include "dwarf/names.h"
 #include "dwarf/line_orphans.h"
+#include "dwarf/names.h"
 #include "dwarf/unit_encode.h"
 
 /* Normally each line table belongs to one unit. Units that share tables may together read this

@@ -5,9 +5,12 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "base/err.h"
+#include "base/hash.h"
+#include "dwarf/chunk_use.h"
 #include "dwarf/compile.h"
 #include "dwarf/unit_lookup.h"
-#include "dwarf/chunk_use.h"
+#include "modules/modules.h"
 
 /* The abbreviation tables of a file together are no longer than their section, and neither are
  * the range lists and the line tables of its units. Files with wrong offsets, or whose units share

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/threads.h"
 #include "base/vec.h"
 #include "dwarf/abbrev.h"

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/err.h"
 #include "base/vec.h"
 #include "dwarf/reloc.h"
 

@@ -12,6 +12,7 @@
 #include "base/cache_file.h"
 #include "base/hash.h"
 #include "dwarf/cache.h"
+#include "modules/modules.h"
 #include "reader/reader.h"
 
 enum { SAMPLE_BYTES = 1024, SAMPLES = 8 };

@@ -1,9 +1,10 @@
 /* inline.c - functions with code and what is inlined into them (DWARF5 3.3). */
 #include <stdlib.h>
 
+#include "base/err.h"
 #include "base/hash.h"
-#include "dwarf/names.h"
 #include "dwarf/compiled_unit.h"
+#include "dwarf/names.h"
 #include "dwarf/ranges.h"
 #include "dwarf/walk.h"
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
+
 /* Limit on the formats of directory or file entries (DWARF5 6.2.4.1); producers write at most 5. */
 enum { ENTRY_FORMATS_MAX = 32 };
 

@@ -3,6 +3,9 @@
 
 #include <stdlib.h>
 
+#include "base/err.h"
+#include "modules/modules.h"
+
 /* Bytes of the header of version 2 from the version up to the lengths of the standard opcodes; a
  * shorter table has no program. */
 enum { TABLE_BYTES_MIN = 2 + 4 + 5 };

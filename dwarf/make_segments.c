@@ -2,6 +2,7 @@
  */
 #include <stdlib.h>
 
+#include "base/err.h"
 #include "dwarf/compiled_unit.h"
 
 /* How many segments are searched backwards for the line of code that has none. */

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dwarf/cxx_name.h"
+#include "base/err.h"
 #include "dwarf/compiled_unit.h"
+#include "dwarf/cxx_name.h"
 #include "dwarf/die.h"
 
 enum {

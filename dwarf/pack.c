@@ -1,10 +1,12 @@
 /* pack.c - writes a table as a file. */
 #include <stdlib.h>
 
+#include "base/err.h"
 #include "base/hash.h"
+#include "base/vec.h"
+#include "dwarf/pack_strings.h"
 #include "dwarf/packer.h"
 #include "dwarf/table.h"
-#include "dwarf/pack_strings.h"
 
 /* Columns of a function's row. */
 enum { NAME, DECL_LINE, ENTRY, FILE_NO, FUNC_COLUMNS };

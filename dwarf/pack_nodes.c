@@ -1,4 +1,6 @@
 /* pack_nodes.c - writes the nodes of a packed table, and its parts. */
+#include "base/err.h"
+#include "base/vec.h"
 #include "dwarf/packer.h"
 #include "dwarf/unit_encode.h"
 

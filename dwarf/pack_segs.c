@@ -1,4 +1,6 @@
 /* pack_segs.c - writes the segments of a packed table, page by page. */
+#include "base/err.h"
+#include "base/vec.h"
 #include "dwarf/packer.h"
 #include "dwarf/unit_encode.h"
 

@@ -4,7 +4,9 @@
 #include <endian.h>
 #include <stdlib.h>
 
+#include "base/err.h"
 #include "base/pages.h"
+#include "base/vec.h"
 #include "dwarf/packed.h"
 
 /* A piece of the text is copied if it has at least NEAR bytes; pieces of FAR bytes are looked for

@@ -1,6 +1,7 @@
 /* package.c - the unit index of a .dwp file (DWARF5 7.3.5; version 2 is GNU's earlier form). */
 #include <stdlib.h>
 
+#include "base/err.h"
 #include "base/vec.h"
 #include "dwarf/split.h"
 

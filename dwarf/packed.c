@@ -2,8 +2,10 @@
  * be damaged, or written by another user. */
 #include <stdlib.h>
 
+#include "base/err.h"
 #include "base/hash.h"
 #include "base/prefetch.h"
+#include "base/vec.h"
 #include "dwarf/packed.h"
 #include "dwarf/unit_encode.h"
 #include "dwarf/pack_strings.h"

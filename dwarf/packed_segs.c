@@ -1,4 +1,6 @@
 /* packed_segs.c - finds the segment at an address in a packed table. */
+#include "base/err.h"
+#include "base/vec.h"
 #include "dwarf/packed.h"
 #include "dwarf/unit_encode.h"
 

@@ -1,4 +1,5 @@
 /* param_declaration.c - functions as people declare them: types and names of parameters. */
+#include "base/err.h"
 #include "base/text.h"
 #include "dwarf/params.h"
 

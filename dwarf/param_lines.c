@@ -1,6 +1,7 @@
 /* param_lines.c - from a line of a file to addresses. */
 #include <string.h>
 
+#include "base/err.h"
 #include "dwarf/params.h"
 
 struct looking {

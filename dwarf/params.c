@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "dwarf/walk.h"
+#include "modules/modules.h"
 
 enum {
 	LEVELS_MAX = 256,   /* functions inlined at an address */
@@ -328,7 +330,8 @@ static void add_param(struct descent *s, const struct dwarf_any_die *d)
 	a = dwarf_param_inherited(s->p, d, &u, DWARF_AT_TYPE);
 	if (a.v.form)
 		param.type = dwarf_param_type(s->p, dwarf_value_ref(u->cu, a.v));
-	param.is_result = s->u->main.language == DW_LANG_Go && dwarf_flag_is_set(d->a[DWARF_AT_IS_RESULT].v);
+	param.is_result =
+		s->u->main.language == DW_LANG_Go && dwarf_flag_is_set(d->a[DWARF_AT_IS_RESULT].v);
 	param.has_value = dwarf_value_uint(d->a[DWARF_AT_VALUE].v, &param.value);
 	if (!param.has_value)
 		dwarf_location_at(s->p, s->u, &d->a[DWARF_AT_LOCATION], s->vaddr, &param.where,

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/processor.h"
+#include "modules/modules.h"
 
 /* The data that one relocation section refers to. */
 struct tables {

@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "modules/modules.h"
 
 struct split {
 	char *path;

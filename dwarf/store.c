@@ -1,6 +1,8 @@
 /* store.c - reads and adds to the cache file of one module. */
 #include "dwarf/store.h"
 
+#include "base/err.h"
+#include "base/vec.h"
 #include "dwarf/table_subset.h"
 
 /* Limit on the addresses whose answers are saved; a module that more addresses are looked up in

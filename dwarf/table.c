@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/hash.h"
 #include "base/pages.h"
 #include "base/threads.h"
+#include "base/vec.h"
 #include "dwarf/packer.h"
 #include "dwarf/unit_encode.h"
 

@@ -3,7 +3,9 @@
 
 #include <stdlib.h>
 
+#include "base/err.h"
 #include "base/hash.h"
+#include "base/vec.h"
 #include "dwarf/packer.h"
 
 /* A source, and the numbers that its nodes, functions and files have in the new table. */

@@ -1,6 +1,7 @@
 /* unit.c - opens units. */
 #include "dwarf/unit.h"
 
+#include "base/err.h"
 #include "dwarf/split.h"
 
 /* .debug_str_offsets and .debug_rnglists begin with a header. A split unit has no base attributes

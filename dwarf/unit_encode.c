@@ -1,7 +1,9 @@
 /* unit_encode.c - encodes nodes and segments of a compiled unit as bytes. */
 #include "dwarf/unit_encode.h"
 
+#include "base/err.h"
 #include "base/hash.h"
+#include "base/vec.h"
 
 /* Limits on the bytes of a node or a segment, and on the nodes of a unit, because bytes are counted
  * in 32 bits. */

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/err.h"
 #include "dwarf/ranges.h"
 
 /* Limit on units tried for an address that the first unit does not resolve. */

@@ -1,5 +1,6 @@
 /* cfi_index.c - the search table of .eh_frame_hdr (LSB, "Exception Frame Header"), or one of our
  * own. */
+#include "base/err.h"
 #include "functions/functions.h"
 
 #include <dwarf.h>

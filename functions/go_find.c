@@ -7,6 +7,7 @@
  * moduledata always has it. */
 
 #include "functions/go_table.h"
+#include "modules/modules.h"
 
 enum {
 	MAGIC_1_16 = 0xfffffffa,

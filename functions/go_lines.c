@@ -1,5 +1,6 @@
 /* go_lines.c - lines and inlined calls of Go programs. */
 #include "functions/go_table.h"
+#include "modules/modules.h"
 
 enum {
 	/* internal/abi: PCDATA_InlTreeIndex, FUNCDATA_InlTree */

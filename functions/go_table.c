@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "modules/modules.h"
+
 static const struct go_layout layouts[] = {
 	{.magic = 0xfffffffb},			  /* 1.2 */
 	{.magic = 0xfffffffa, .has_parts = true}, /* 1.16 */

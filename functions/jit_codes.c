@@ -16,6 +16,7 @@
 #include "base/write_all.h"
 #include "bundle/bundle.h"
 #include "functions/jitdump.h"
+#include "reader/reader.h"
 
 struct dump {
 	struct jitdump *codes; /* NULL: cannot be read, or has no functions */

@@ -1,5 +1,10 @@
 /* gecko_profile.c - the tables of a file of the Firefox Profiler become a profile. See gecko.h. */
+#include "base/err.h"
+#include "base/strtab.h"
+#include "base/vec.h"
 #include "input/gecko.h"
+#include "profile/profile.h"
+#include "reader/reader.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

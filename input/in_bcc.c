@@ -10,8 +10,12 @@
  * (profile, offcputime, stackcount ..; mallocstacks, memleak; bpftrace). A number that stands alone
  * ends a block and is its weight; or a line before the block has the weight; or each block is one
  * sample, and the line before it is what the script prints: a command and a process, mostly. */
+#include "base/err.h"
+#include "base/strtab.h"
+#include "base/vec.h"
 #include "input/text_frame.h"
 #include "input/unpacked_lines.h"
+#include "profile/profile.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -13,9 +13,13 @@
  * name of the map is the event. Entries of stats() have a number and a total, those of hist() and
  * lhist() lines with numbers below them, which add up. With -f json a map is an object whose keys
  * are the same texts. */
+#include "base/err.h"
 #include "base/json.h"
+#include "base/strtab.h"
+#include "base/vec.h"
 #include "input/text_frame.h"
 #include "input/unpacked_lines.h"
+#include "profile/profile.h"
 
 #include <ctype.h>
 #include <stdlib.h>

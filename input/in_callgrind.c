@@ -3,7 +3,12 @@
  *
  * Source of truth: valgrind's manual, "Callgrind Format Specification". Calls are pairs of
  * functions, of which no stacks can be made: a stack here is one function. Each event is one. */
+#include "base/err.h"
+#include "base/strtab.h"
+#include "base/vec.h"
 #include "input/unpacked_lines.h"
+#include "profile/profile.h"
+#include "reader/reader.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -3,7 +3,13 @@
  * Source of truth: type Profiler.Profile of the Chrome DevTools Protocol. `nodes` are a tree by
  * ids, `samples` the ids of leaves, `timeDeltas` the microseconds before each of them. A sample
  * stands for the time until the next one; the last one for that until endTime. */
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/strtab.h"
+#include "base/vec.h"
+#include "input/input.h"
 #include "input/json_input.h"
+#include "profile/profile.h"
 
 #include <math.h>
 #include <string.h>

@@ -6,7 +6,11 @@
  * taken from another sample. [name] is code without a name in that module. Weights may be
  * fractions.
  */
+#include "base/err.h"
+#include "base/strtab.h"
+#include "base/vec.h"
 #include "input/unpacked_lines.h"
+#include "profile/profile.h"
 
 #include <ctype.h>
 #include <stdlib.h>

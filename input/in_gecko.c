@@ -1,5 +1,9 @@
 /* in_gecko.c - files of the Firefox Profiler: reads them into tables. See gecko.h. */
+#include "base/err.h"
+#include "base/strtab.h"
+#include "base/vec.h"
 #include "input/gecko.h"
+#include "input/input.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,12 @@
  * jemalloc's src/prof_data.c, proc(5). Numbers are objects and bytes in use, and in brackets
  * allocated. Addresses are return addresses, leaf first. With a rate, allocations were recorded
  * with the probability 1 - exp(-bytes / rate), and each stands for the others. */
+#include "base/err.h"
+#include "base/strtab.h"
+#include "base/vec.h"
 #include "input/unpacked_lines.h"
+#include "profile/profile.h"
+#include "reader/reader.h"
 
 #include <ctype.h>
 #include <inttypes.h>

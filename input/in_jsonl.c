@@ -3,8 +3,12 @@
  * Source of truth: doc/formats.md, output/fmt_jsonl.c and fmt_jsonl2.c. In the second form a line
  * whose first key is event, task, module, function, frame or stack defines what later lines name by
  * its number. */
+#include "base/err.h"
+#include "base/strtab.h"
+#include "base/vec.h"
 #include "input/json_input.h"
 #include "input/script_line.h"
+#include "profile/profile.h"
 
 #include <linux/perf_event.h>
 #include <stdlib.h>

@@ -7,8 +7,13 @@
  * ("samples", "x_sample") and what it is followed by become one, as we and perf_to_profile write
  * them. The label thread_comm (or comm, thread) is the command, pid and tid are the task,
  * cpu is the processor, stop says why the stack ended. */
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/strtab.h"
+#include "base/vec.h"
 #include "input/pprof_prune.h"
 #include "input/unpacked_lines.h"
+#include "profile/profile.h"
 
 #include <stdlib.h>
 

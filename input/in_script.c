@@ -11,8 +11,12 @@
 #include <ctype.h>
 #include <linux/perf_event.h>
 
+#include "base/err.h"
+#include "base/strtab.h"
+#include "base/vec.h"
 #include "input/script_line.h"
 #include "input/unpacked_lines.h"
+#include "profile/profile.h"
 #include "reader/reader.h"
 
 struct reader {

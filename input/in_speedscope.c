@@ -2,7 +2,12 @@
  *
  * Source of truth: speedscope's src/lib/file-format-spec.ts. Profiles are "sampled" (stacks with
  * weights) or "evented" (frames that open and close); each becomes a command of its name. */
+#include "base/err.h"
+#include "base/strtab.h"
+#include "base/vec.h"
+#include "input/input.h"
 #include "input/json_input.h"
+#include "profile/profile.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* inputs.c - the table of inputs. A new one is a file in_NAME.c and a row here. */
+#include "base/err.h"
 #include "input/unpacked_lines.h"
 #include "input/unread.h"
 

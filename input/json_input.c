@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "profile/profile.h"
+
 #define BYTES_MAX (1u << 30)
 
 int json_input_read(struct input_source *s, int (*visit)(void *arg, const struct json_value *v),

@@ -4,6 +4,9 @@
 #include <ctype.h>
 #include <stdlib.h>
 
+#include "base/err.h"
+#include "base/strtab.h"
+#include "profile/profile.h"
 #include "reader/reader.h"
 
 static bool has_prefix(const char *s, size_t n, const char *prefix)

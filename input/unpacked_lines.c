@@ -10,6 +10,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/err.h"
+
 enum { BUFFER = 1 << 17 };
 
 /* Copies bytes that are not compressed. */

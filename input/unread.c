@@ -9,6 +9,7 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 
+#include "base/err.h"
 #include "input/unpacked_lines.h"
 
 enum { LINES = 40, LINE_BYTES = 400, SHOWN = 60, HEAD = 1 << 16 };

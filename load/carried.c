@@ -1,8 +1,11 @@
 /* carried.c - the bundle of a recording: opens it, and says what of it cannot be used. */
 #include <inttypes.h>
 
+#include "base/err.h"
 #include "bundle/bundle.h"
 #include "load/pipeline.h"
+#include "modules/modules.h"
+#include "reader/reader.h"
 
 enum { LINES_MAX = 8 }; /* about single files */
 

@@ -1,7 +1,9 @@
 /* chains.c - unwound stacks as the call chains that a recorder would have written. */
+#include "base/err.h"
 #include "base/vec.h"
 #include "cut/cut.h"
 #include "load/pipeline.h"
+#include "reader/reader.h"
 
 struct words {
 	uint64_t *v;

@@ -3,7 +3,11 @@
  * A file without build id that was rebuilt since looks the same; on other media its inode says
  * nothing either. But in other code than the recorded one, hardly any of the return addresses
  * follow a call. */
+#include "base/err.h"
 #include "load/pipeline.h"
+#include "modules/modules.h"
+#include "profile/profile.h"
+#include "reader/reader.h"
 
 #include <stdlib.h>
 

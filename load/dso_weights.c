@@ -1,5 +1,7 @@
 /* dso_weights.c - walks the stacks of a profile once and counts samples per dso. */
 #include "load/pipeline.h"
+#include "profile/profile.h"
+#include "reader/reader.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,10 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/strtab.h"
+#include "base/vec.h"
 #include "load/pipeline.h"
+#include "reader/reader.h"
 
 static void keep(char *to, size_t size, const char *s)
 {

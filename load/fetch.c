@@ -4,7 +4,10 @@
  * for others names are enough. */
 #include <stdlib.h>
 
+#include "base/err.h"
 #include "load/pipeline.h"
+#include "modules/modules.h"
+#include "reader/reader.h"
 
 #define FULL_FROM_PERCENT 5.0
 

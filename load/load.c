@@ -6,9 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
+#include "base/strtab.h"
+#include "base/vec.h"
 #include "bundle/bundle.h"
 #include "functions/functions.h"
 #include "load/pipeline.h"
+#include "reader/reader.h"
+#include "symbolize/symbolize.h"
 
 const char *input_name(const char *path)
 {

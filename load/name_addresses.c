@@ -5,8 +5,14 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "base/err.h"
+#include "base/strtab.h"
 #include "load/pipeline.h"
+#include "modules/modules.h"
 #include "profile/fill.h"
+#include "profile/profile.h"
+#include "reader/reader.h"
+#include "symbolize/symbolize.h"
 
 /* Both are of the profile: dsos by mapping, queries by location. */
 struct addresses {

@@ -2,7 +2,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/err.h"
+#include "input/input.h"
 #include "load/pipeline.h"
+#include "reader/reader.h"
 
 /* Of the samples of other inputs only tasks and times can be filtered. */
 static int check_filter(const struct loaded *l, const struct sample_filter *f, struct err *err)

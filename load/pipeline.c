@@ -8,10 +8,15 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/pages.h"
 #include "base/threads.h"
+#include "base/vec.h"
 #include "bundle/bundle.h"
 #include "functions/functions.h"
+#include "modules/modules.h"
+#include "reader/reader.h"
+#include "symbolize/symbolize.h"
 
 unsigned pipeline_threads(const struct load_options *opt)
 {

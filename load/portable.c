@@ -5,10 +5,16 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/err.h"
+#include "base/strtab.h"
 #include "base/threads.h"
+#include "base/vec.h"
 #include "bundle/bundle.h"
 #include "cut/cut.h"
 #include "load/pipeline.h"
+#include "modules/modules.h"
+#include "profile/profile.h"
+#include "reader/reader.h"
 
 /* Of zstd: 19 takes five times the time of all the rest for 6 % less. */
 enum { LEVEL = 9 };

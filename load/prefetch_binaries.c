@@ -4,7 +4,11 @@
  * Unwinding asks for binaries one by one, in the order in which it needs them. With a network it is
  * better to fetch the hottest first and several at a time, and for that the samples must be counted
  * before. */
+#include "base/err.h"
+#include "base/vec.h"
 #include "load/pipeline.h"
+#include "modules/modules.h"
+#include "reader/reader.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>

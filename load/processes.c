@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/hash.h"
 #include "base/strtab.h"
 #include "bundle/bundle.h"

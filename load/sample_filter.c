@@ -1,7 +1,10 @@
 /* sample_filter.c - which samples count. */
 #include <string.h>
 
+#include "base/err.h"
+#include "base/vec.h"
 #include "load/pipeline.h"
+#include "reader/reader.h"
 
 static bool number_listed(const uint32_t *v, size_t n, uint32_t x)
 {

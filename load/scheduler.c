@@ -5,7 +5,10 @@
  * needs nothing but the sample, so any number of threads do it side by side, for several batches;
  * each other stage takes one batch after the other, reading on whichever thread is free and the
  * last two always on the same. So what comes out does not depend on the number of threads. */
+#include "base/err.h"
+#include "base/vec.h"
 #include "load/pipeline.h"
+#include "reader/reader.h"
 
 #include <stdlib.h>
 #include <string.h>

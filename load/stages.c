@@ -1,5 +1,9 @@
 /* stages.c - what is done with a batch. */
+#include "base/err.h"
 #include "base/pages.h"
+#include "base/vec.h"
+#include "profile/profile.h"
+#include "reader/reader.h"
 #include "load/stages.h"
 
 enum {

@@ -6,7 +6,11 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "base/strtab.h"
+#include "base/vec.h"
 #include "load/pipeline.h"
+#include "reader/reader.h"
+#include "symbolize/symbolize.h"
 
 /* An address that was looked up. Later there may be other code, of another dso: BPF programs,
  * modules, a guest's kernel. */

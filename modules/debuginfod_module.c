@@ -1,9 +1,10 @@
 /* debuginfod_module.c - decides which files are fetched for a module. */
 
+#include "modules/debug_sup.h"
 #include "modules/debuginfod.h"
 #include "modules/find.h"
 #include "modules/image.h"
-#include "modules/debug_sup.h"
+#include "reader/reader.h"
 
 const char *fetch_result_text(enum fetch_result r)
 {

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "modules/debuginfod_cache.h"
 #include "modules/find.h"
 #include "modules/image.h"

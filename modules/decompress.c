@@ -7,6 +7,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "base/err.h"
 #include "base/pages.h"
 #include "base/unpack.h"
 #include "modules/igzip.h"

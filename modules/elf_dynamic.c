@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "modules/image.h"
 
 enum { DYN_SYMTAB, DYN_STRTAB, DYN_STRSZ, DYN_SYMENT, DYN_HASH, DYN_GNU_HASH, DYN_N };

@@ -13,9 +13,10 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/rooted.h"
-#include "modules/image.h"
 #include "modules/decompress.h"
+#include "modules/image.h"
 #include "modules/zip.h"
 
 /* ---- headers ----------------------------------------------------------------------------- */

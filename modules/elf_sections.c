@@ -6,9 +6,10 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/pages.h"
-#include "modules/image.h"
 #include "modules/decompress.h"
+#include "modules/image.h"
 
 #ifndef ELFCOMPRESS_ZSTD
 #define ELFCOMPRESS_ZSTD 2

@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include "base/cache_file.h"
+#include "base/err.h"
 #include "base/helper.h"
 #include "base/sandbox.h"
+#include "modules/modules.h"
 
 enum { STARTED_MAX = 256 };
 

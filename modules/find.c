@@ -10,13 +10,15 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/err.h"
 #include "base/processor.h"
 #include "base/rooted.h"
+#include "modules/debug_sup.h"
 #include "modules/debuginfod_cache.h"
 #include "modules/igzip.h"
 #include "modules/image.h"
-#include "modules/debug_sup.h"
 #include "modules/zip.h"
+#include "reader/reader.h"
 
 /* ---- build ids ---------------------------------------------------------------------------- */
 

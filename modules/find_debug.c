@@ -7,11 +7,13 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/rooted.h"
+#include "modules/debug_sup.h"
+#include "modules/decompress.h"
 #include "modules/find.h"
 #include "modules/image.h"
-#include "modules/decompress.h"
-#include "modules/debug_sup.h"
+#include "reader/reader.h"
 
 /* The path without its last part; "." for a bare name. */
 static void dir_of(const char *path, char out[PATH_MAX])

@@ -10,6 +10,7 @@
 #include "base/rooted.h"
 #include "modules/find.h"
 #include "modules/zip.h"
+#include "reader/reader.h"
 
 /* Archives of one recording that are kept open. */
 enum { ARCHIVES_MAX = 256 };

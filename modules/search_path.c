@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/err.h"
 #include "modules/find.h"
 
 static char *path_join(const char *a, const char *b)

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
+#include "base/strtab.h"
 #include "output/call_flags.h"
 #include "reader/reader.h"
 

@@ -4,6 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/vec.h"
+#include "profile/profile.h"
+
 /* Supposed if only sums are known: the number of samples of a run of ten seconds. */
 #define SAMPLES_SUPPOSED 10000
 

@@ -1,6 +1,9 @@
 /* firefox_tables.c - the tables that all threads of a Firefox profile share: strings, libraries,
  * functions, frames, stacks. A row of a table is a value in each of its columns. */
+#include "base/strtab.h"
+#include "base/vec.h"
 #include "output/firefox.h"
+#include "profile/profile.h"
 
 #include <inttypes.h>
 

@@ -1,6 +1,9 @@
 /* firefox_threads.c - what is of single threads in a Firefox profile: samples of the main event,
  * and markers for the samples of other events and for calls; counters of the other events. */
+#include "base/strtab.h"
+#include "base/vec.h"
 #include "output/firefox.h"
+#include "profile/profile.h"
 
 #include "base/pair.h"
 #include "base/sum.h"

@@ -4,6 +4,10 @@
  * itself stands at its lines; what its calls cost at the lines that call. A call of a function that
  * is already on the stack costs nothing there, so that sums over callers do not exceed what there
  * is. */
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/strtab.h"
+#include "base/vec.h"
 #include "output/formats.h"
 
 #include <stdlib.h>

@@ -4,7 +4,12 @@
  *
  * Members whose meaning is not obvious: src/types/profile.ts of the profiler. Times are
  * milliseconds since the first sample. */
+#include "base/err.h"
+#include "base/strtab.h"
+#include "base/vec.h"
 #include "output/firefox.h"
+#include "output/output.h"
+#include "profile/profile.h"
 
 #include <linux/perf_event.h>
 

@@ -8,9 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/err.h"
+#include "base/strtab.h"
+#include "base/vec.h"
 #include "output/embed.h"
 #include "output/formats.h"
 #include "output/picture.h"
+#include "profile/profile.h"
 #include "reader/reader.h"
 
 EMBED(svg_labels_js, "output/page/labels.js");

@@ -4,6 +4,9 @@
  * "a b" comes before "a;c", since ' ' < ';', but after "a". So every node has two places among its
  * siblings: one where its own line stands, sorted by the bare name, and one where the lines of its
  * callees stand, sorted by the name with a ';'. */
+#include "base/err.h"
+#include "base/strtab.h"
+#include "base/vec.h"
 #include "output/formats.h"
 
 /* A place in the output, of node e / 2: that of its own line if e is even, of its subtree if e is

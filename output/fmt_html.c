@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <zlib.h>
 
+#include "base/err.h"
 #include "output/embed.h"
 #include "output/formats.h"
 #include "output/page_data.h"

@@ -11,7 +11,10 @@
  * that of the dso. "how":"stitched" marks frames that were taken from another sample of the thread,
  * "how":"guessed" those found without unwind tables, "how":"other stack" stands for callers that
  * are on another stack, which was not copied. */
+#include "base/err.h"
+#include "base/vec.h"
 #include "output/formats.h"
+#include "profile/profile.h"
 
 #include <linux/perf_event.h>
 

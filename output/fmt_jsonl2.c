@@ -11,7 +11,11 @@
  *	{"t_ns":1,"task":1,"cpu":0,"event":1,"period":100,"stack":1}
  *
  * doc/formats.md is the manual of it. Numbers count from 1 in the order of the lines. */
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/vec.h"
 #include "output/formats.h"
+#include "profile/profile.h"
 
 #include <linux/perf_event.h>
 

@@ -5,6 +5,9 @@
  *
  * The lines of inlined functions are lines of their own files; the line that such a function was
  * inlined at has it as a callee. Code without lines is one row for each file: "[libc.so.6]". */
+#include "base/err.h"
+#include "base/strtab.h"
+#include "base/vec.h"
 #include "output/formats.h"
 
 #include <stdlib.h>

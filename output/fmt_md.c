@@ -1,7 +1,10 @@
 /* fmt_md.c - one page of Markdown (GitHub's), for people in a hurry and for programs that read
  * text: what was recorded, how far to trust it, what costs most and on which way it is reached,
  * what has no name, and what to type next. At most MD_BYTES, whatever was recorded. */
+#include "base/err.h"
+#include "base/strtab.h"
 #include "output/formats.h"
+#include "profile/profile.h"
 
 #include <inttypes.h>
 #include <math.h>

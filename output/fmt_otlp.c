@@ -6,7 +6,12 @@
  * "unspool.*". Each profile has one type of value, so there are two for each event: its weight and
  * its number of samples; the main event's weight is the first, which viewers show. All refer to one
  * dictionary, whose entries 0 mean "none". */
+#include "base/err.h"
+#include "base/strtab.h"
+#include "base/vec.h"
 #include "output/otlp.h"
+#include "output/output.h"
+#include "profile/profile.h"
 
 #include <linux/perf_event.h>
 

@@ -3,7 +3,9 @@
  *
  * Source: "Trace Event Format" (Google), phases X, i, C and M. Times are microseconds of the
  * recording's clock, with three digits behind the point. */
+#include "base/err.h"
 #include "output/calls.h"
+#include "output/output.h"
 
 enum { BINS = 500 };
 

@@ -8,7 +8,11 @@
  *
  * Callers that were taken from another sample stand below a line that begins with '#', as the
  * header of perf script does: what reads its text skips such lines. */
+#include "base/err.h"
+#include "base/strtab.h"
+#include "base/vec.h"
 #include "output/formats.h"
+#include "profile/profile.h"
 
 #include <linux/perf_event.h>
 

@@ -4,6 +4,10 @@
  * Source of truth: speedscope's src/lib/file-format-spec.ts. Stacks are root first; a frame is a
  * function, numbered in the order of first use. Time in which a thread was not sampled is an empty
  * stack: speedscope draws nothing there, and leaves it out of its shares. */
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/strtab.h"
+#include "base/vec.h"
 #include "output/formats.h"
 
 #include "base/pair.h"

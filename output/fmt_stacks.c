@@ -6,8 +6,11 @@
  *	#1  0x00007f044be5e12b     futex_wait (inlined)
  *	#1  0x00007f044be5e12b     __GI___lll_lock_wait - /usr/lib/libc.so.6
  */
+#include "base/err.h"
 #include "base/hash.h"
+#include "base/vec.h"
 #include "output/formats.h"
+#include "profile/profile.h"
 #include "reader/reader.h"
 
 enum { TIDS_SHOWN = 12 };

@@ -8,7 +8,10 @@
  * Times are milliseconds since the first event of the recording. A call with others in it has its
  * duration at its end; other events are comments between them. "<=" and "..." are those of
  *fmt_trace.c. */
+#include "base/err.h"
+#include "base/vec.h"
 #include "output/calls.h"
+#include "output/output.h"
 
 /* Deeper calls are not indented further. */
 enum { INDENT_MAX = 60 };

@@ -3,6 +3,10 @@
  *
  *	# Children      Self  Command  Shared Object  Symbol
  */
+#include "base/err.h"
+#include "base/strtab.h"
+#include "base/vec.h"
+#include "output/output.h"
 #include "output/top.h"
 
 #include <stdlib.h>

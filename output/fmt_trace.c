@@ -8,7 +8,9 @@
  * Times are milliseconds since the first event of the recording. "<=" before a duration: there is
  *no event of the end, but by then it had ended; "...": it had not ended yet. "?" behind a text: it
  *was read from the process's memory after the call, which may have changed it. */
+#include "base/err.h"
 #include "output/calls.h"
+#include "output/output.h"
 
 struct trace {
 	const struct profile *p;

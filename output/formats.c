@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "profile/profile.h"
 #include "reader/reader.h"
 
 /* In the order of --help. */

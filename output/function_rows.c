@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
+#include "base/strtab.h"
 #include "output/diff.h"
 
 int function_rows(struct function_rows *r, const struct profile *p,

@@ -1,6 +1,9 @@
 /* otlp_dictionary.c - the tables that all profiles of an OTLP file share. What is long is encoded
  * twice, once for its length, which stands before it: it need not be held. */
+#include "base/strtab.h"
+#include "base/vec.h"
 #include "output/otlp.h"
+#include "profile/profile.h"
 #include "reader/reader.h"
 
 /* Fields of ProfilesDictionary. */

@@ -5,13 +5,17 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/err.h"
 #include "base/hash.h"
 #include "base/pair.h"
+#include "base/strtab.h"
 #include "base/sum.h"
+#include "base/vec.h"
 #include "output/diff.h"
 #include "output/formats.h"
 #include "output/page_spans.h"
 #include "output/protobuf.h"
+#include "profile/profile.h"
 #include "reader/reader.h"
 #include "unwind/unwind.h"
 

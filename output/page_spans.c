@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
+#include "base/strtab.h"
+#include "base/vec.h"
 #include "output/calls.h"
 
 enum {

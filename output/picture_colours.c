@@ -1,5 +1,6 @@
 /* picture_colours.c - palettes of flame graphs. */
 #include "base/hash.h"
+#include "base/strtab.h"
 #include "output/diff.h"
 #include "output/picture.h"
 

@@ -1,7 +1,10 @@
 /* picture_place.c - which frames of a flame graph are drawn, and where. */
 #include <stdlib.h>
 
+#include "base/err.h"
+#include "base/strtab.h"
 #include "base/sum.h"
+#include "base/vec.h"
 #include "output/diff.h"
 #include "output/formats.h"
 #include "output/picture.h"

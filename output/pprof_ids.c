@@ -1,6 +1,9 @@
 /* pprof_ids.c - selects what of a profile goes into a pprof file, in an order that depends only on
  * contents. */
+#include "base/err.h"
+#include "base/strtab.h"
 #include "base/sum.h"
+#include "base/vec.h"
 #include "output/pprof.h"
 #include "reader/reader.h"
 #include "unwind/unwind.h"

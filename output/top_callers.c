@@ -5,6 +5,8 @@
  *	|          its caller
  *	 --12.00%--another one
  */
+#include "base/strtab.h"
+#include "base/vec.h"
 #include "output/top.h"
 
 #include <stdlib.h>

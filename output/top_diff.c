@@ -1,4 +1,5 @@
 /* top_diff.c - a table of what changed, as perf diff lays it out; the largest change first. */
+#include "base/err.h"
 #include "output/top.h"
 
 #include <math.h>

@@ -1,5 +1,7 @@
 /* top_hierarchy.c - top with a level for each column, as perf report --hierarchy: what functions
  * cost themselves, added up by command, file .. */
+#include "base/strtab.h"
+#include "base/vec.h"
 #include "output/top.h"
 
 #include <stdlib.h>

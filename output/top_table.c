@@ -1,4 +1,5 @@
 /* top_table.c - the rows of top as a table, as perf report --stdio lays it out. */
+#include "base/strtab.h"
 #include "output/top.h"
 
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 #include "dwarf/dwarf.h"
 #include "modules/modules.h"
 #include "probe/probe.h"
+#include "reader/reader.h"
 
 static int declare(const struct probe_places *found, struct module *mod, probe_declared *each,
 		   void *arg, struct err *err)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/text.h"
 #include "functions/functions.h"
 #include "modules/modules.h"

@@ -1,6 +1,8 @@
 /* lines.c - places by lines of source files. */
 #include <stdio.h>
 
+#include "base/err.h"
+#include "base/vec.h"
 #include "dwarf/dwarf.h"
 #include "probe/places.h"
 

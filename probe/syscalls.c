@@ -5,6 +5,7 @@
  * most a few instructions that move arguments. */
 #include <string.h>
 
+#include "base/err.h"
 #include "base/insn_x86_64.h"
 #include "functions/functions.h"
 #include "modules/modules.h"

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "probe/match.h"
 #include "probe/places.h"
 

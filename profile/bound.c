@@ -3,7 +3,11 @@
  * A file of 179 bytes can hold a stack of 60,000 frames with 2,000 inlined functions each, or name
  * every frame with 4,000 bytes. What a frame costs is what writers need for it: some bytes, and its
  * names. */
+#include "base/err.h"
+#include "base/strtab.h"
+#include "base/vec.h"
 #include "profile/intern.h"
+#include "profile/profile.h"
 
 #include <stdlib.h>
 #include <string.h>

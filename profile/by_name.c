@@ -1,6 +1,10 @@
 /* by_name.c - fills a profile from inputs that already have names. Equal things are matched by
  * content. */
+#include "base/err.h"
+#include "base/strtab.h"
+#include "base/vec.h"
 #include "profile/intern.h"
+#include "profile/profile.h"
 
 #include <string.h>
 

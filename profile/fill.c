@@ -1,5 +1,9 @@
 /* fill.c - adds a recording's samples to a profile; handles integers only. */
+#include "base/err.h"
+#include "base/strtab.h"
+#include "base/vec.h"
 #include "profile/intern.h"
+#include "reader/reader.h"
 
 #include <linux/perf_event.h>
 #include <string.h>

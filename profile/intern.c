@@ -5,8 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/pair.h"
+#include "base/strtab.h"
 #include "base/text.h"
+#include "base/vec.h"
+#include "profile/profile.h"
+#include "reader/reader.h"
 
 uint32_t location_flags(bool is_return_address, bool is_kernel, uint8_t how)
 {

@@ -1,6 +1,10 @@
 /* merge_by_name.c - adds the profile of one input to that of several; everything is matched by
  * name. */
+#include "base/err.h"
+#include "base/strtab.h"
+#include "base/vec.h"
 #include "profile/intern.h"
+#include "profile/profile.h"
 
 #include <string.h>
 

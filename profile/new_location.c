@@ -1,6 +1,9 @@
 /* new_location.c - adds the location of a frame that was not seen before; finds the state of JIT
  * code at a time. */
+#include "base/err.h"
+#include "base/vec.h"
 #include "profile/intern.h"
+#include "reader/reader.h"
 
 #include "base/pages.h"
 

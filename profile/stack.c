@@ -4,7 +4,11 @@
  * mostly share their root frames (main, the event loop), which are not looked up again. The tables
  * are larger than the processor's caches, so the memory that several stacks need is prefetched
  * together: first the memo's sets, then the locations of frames, then the index of samples. */
+#include "base/err.h"
+#include "base/vec.h"
 #include "profile/intern.h"
+#include "profile/profile.h"
+#include "reader/reader.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,5 +1,10 @@
 /* symbolized.c - makes the symbolizer's queries from locations, and stores its answers. */
+#include "base/err.h"
+#include "base/strtab.h"
+#include "base/vec.h"
 #include "profile/intern.h"
+#include "profile/profile.h"
+#include "symbolize/symbolize.h"
 
 #include <string.h>
 

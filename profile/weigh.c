@@ -1,5 +1,8 @@
 /* weigh.c - calls weigh the time that they took. */
+#include "base/err.h"
+#include "base/strtab.h"
 #include "profile/intern.h"
+#include "profile/profile.h"
 
 #include <string.h>
 

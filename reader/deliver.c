@@ -3,12 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
+#include "base/hash.h"
 #include "base/prefetch.h"
 #include "base/processor.h"
-#include "reader/user_chain.h"
+#include "base/vec.h"
 #include "reader/format.h"
 #include "reader/record.h"
 #include "reader/sample_decode.h"
+#include "reader/user_chain.h"
 
 enum { EXPECT_AHEAD = 4, EXPECT_BYTES = 320, ROOMS_AHEAD = 3 };
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/err.h"
 #include "reader/file.h"
 #include "reader/record_stream.h"
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "reader/header_text.h"
+#include "reader/reader.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))
 

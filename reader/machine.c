@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/pair.h"
 #include "reader/machine_model.h"
+#include "reader/reader.h"
 
 /* ---- processes and threads --------------------------------------------------------------- */
 

@@ -2,7 +2,9 @@
 #include <stdio.h>
 #include <sys/mman.h>
 
+#include "base/err.h"
 #include "reader/machine_model.h"
+#include "reader/reader.h"
 
 /* The last 16 MiB of the address space hold fixed pages (vsyscall, fixmap) and no kernel text. */
 #define KERNEL_TOP 0xffffffffff000000u

@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include "base/err.h"
 #include "reader/format.h"
 
 /* The beginning of a row: when a record counts, and what it does. */

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/err.h"
 #include "base/processor.h"
 #include "reader/dso.h"
 #include "reader/format.h"

@@ -4,6 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/vec.h"
+#include "reader/reader.h"
 #include "reader/record.h"
 
 /* u32 size, then the text of /proc/kallsyms. */

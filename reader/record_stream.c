@@ -4,6 +4,8 @@
 
 #include <ctype.h>
 
+#include "base/err.h"
+#include "base/vec.h"
 #include "reader/format.h"
 #include "reader/record.h"
 

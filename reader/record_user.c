@@ -1,4 +1,5 @@
 /* record_user.c - records of user space that describe the recording. */
+#include "base/err.h"
 #include "reader/format.h"
 #include "reader/record.h"
 

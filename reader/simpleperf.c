@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "reader/file.h"
 
 void simpleperf_done(struct simpleperf *sp)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "reader/header_text.h"
+#include "reader/reader.h"
 
 /* Pairs of strings. A value may have several lines. */
 static void print_meta_info(struct header_printer *t)

@@ -1,6 +1,9 @@
 /* versions.c - makes, changes and frees versions of address spaces. */
 #include "reader/versions.h"
 
+#include "base/err.h"
+#include "reader/reader.h"
+
 void versions_drop(struct versions *v, struct address_space *old)
 {
 	if (old && old->captured) {

@@ -4,6 +4,8 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
+#include "base/err.h"
+
 /* Records are compressed to about a tenth. Zeros are compressed to nearly nothing, but gigabytes of
  * them are of no use. */
 #define EXPANSION_FREE	(1ull << 30)

@@ -12,6 +12,9 @@
  *	allow fn new_hash      max +40%  until 2026-12-31  why "PR 123: safer hash"
  *	unknown limit 5%  delta 2pp
  */
+#include "base/err.h"
+#include "base/strtab.h"
+#include "base/vec.h"
 #include "regress/inside.h"
 
 #include <ctype.h>

@@ -2,7 +2,12 @@
 #include <elf.h>
 #include <string.h>
 
+#include "base/err.h"
+#include "base/hash.h"
 #include "base/pair.h"
+#include "base/strtab.h"
+#include "profile/profile.h"
+#include "reader/reader.h"
 #include "regress/code.h"
 #include "regress/inside.h"
 #include "regress/key.h"

@@ -1,6 +1,7 @@
 /* comment.c - the comment on a proposed change, as Markdown: what counts in the title and in ten
  * rows at most, the path that changed most as a tree; noise is folded away. It is short, so that
  * people and programs read all of it. */
+#include "base/vec.h"
 #include "regress/report.h"
 
 #include <math.h>

@@ -2,7 +2,10 @@
 #include <elf.h>
 #include <string.h>
 
+#include "base/err.h"
+#include "base/vec.h"
 #include "modules/modules.h"
+#include "reader/reader.h"
 #include "regress/inside.h"
 
 /* Limit: a program links hundreds of libraries, but few of them differ. */

@@ -1,7 +1,10 @@
 /* lines.c - counts a function's samples by source line. */
 #include <math.h>
 
+#include "base/hash.h"
 #include "base/pair.h"
+#include "base/vec.h"
+#include "profile/profile.h"
 #include "regress/inside.h"
 
 #define PARTS 4096.

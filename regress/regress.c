@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/strtab.h"
+#include "base/vec.h"
 #include "regress/inside.h"
 #include "regress/key.h"
 

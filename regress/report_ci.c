@@ -1,5 +1,7 @@
 /* report_ci.c - reports for CI systems: JUnit, annotations, folded stacks of both sides.
  */
+#include "base/hash.h"
+#include "base/vec.h"
 #include "regress/report.h"
 
 enum { ANNOTATIONS_MAX = 10 };

@@ -1,5 +1,6 @@
 /* report_json.c - everything that is known, for programs. Schema: doc/regress.schema.json. Numbers
  * have enough digits to give the same double when they are read again. */
+#include "base/hash.h"
 #include "regress/report.h"
 
 #include <math.h>

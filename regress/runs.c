@@ -1,4 +1,10 @@
 /* runs.c - profiles become trees of keys, and counts of functions. */
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/strtab.h"
+#include "base/vec.h"
+#include "profile/profile.h"
+#include "reader/reader.h"
 #include "regress/inside.h"
 
 #include <string.h>

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "regress/judge.h"
 
 enum { PAIRS_MAX = 4096, ANYWHERE = UINT32_MAX };

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
+#include "base/vec.h"
 #include "regress/stats.h"
 #include "regress/trend_inside.h"
 

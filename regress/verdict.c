@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "regress/code.h"
 #include "regress/judge.h"
 #include "regress/stats.h"

@@ -1,6 +1,7 @@
 /* where.c - which stacks, and which callers, hold a change. */
 #include <math.h>
 
+#include "base/vec.h"
 #include "regress/judge.h"
 
 static char *stack_of(const struct regress *g, size_t node)

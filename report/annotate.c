@@ -1,7 +1,9 @@
 /* annotate.c - --annotate FUNC: instructions of a function with their shares of its samples, the
  * source between them, as perf annotate --stdio prints it. */
 #include "base/source_text.h"
+#include "base/strtab.h"
 #include "base/sum.h"
+#include "base/vec.h"
 #include "profile/profile.h"
 #include "report/disassemble.h"
 #include "report/machine_code.h"

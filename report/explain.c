@@ -1,4 +1,5 @@
 /* explain.c - --explain ADDR. */
+#include "base/strtab.h"
 #include "report/modules.h"
 
 #include <inttypes.h>

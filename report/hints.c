@@ -1,4 +1,5 @@
 /* hints.c - hints for a better recording. */
+#include "base/strtab.h"
 #include "report/modules.h"
 
 #include <inttypes.h>

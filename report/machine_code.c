@@ -1,6 +1,7 @@
 /* machine_code.c - from the image of a module, or from what a JIT compiler wrote. */
 #include "report/machine_code.h"
 
+#include "base/err.h"
 #include "functions/functions.h"
 #include "modules/modules.h"
 #include "profile/profile.h"

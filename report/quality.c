@@ -1,4 +1,5 @@
 /* quality.c - computes shares of the weight from the stacks of a profile. */
+#include "base/err.h"
 #include "report/modules.h"
 
 #include <stdio.h>

@@ -7,6 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/err.h"
+#include "base/vec.h"
+
 #include "runtimes/hotspot.h"
 
 /* Limits of one snapshot, and on what the process says. */

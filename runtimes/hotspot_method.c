@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/err.h"
+#include "base/vec.h"
 #include "runtimes/hotspot.h"
 
 /* Limits of the class file format (JVMS 4.7.3, 4.4.7), and on the compressed table. */

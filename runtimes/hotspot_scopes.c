@@ -4,6 +4,7 @@
  * index, its bytecode index + 1), code/nmethod.hpp. */
 #include <string.h>
 
+#include "base/vec.h"
 #include "runtimes/hotspot.h"
 
 /* Limits, of one nmethod. */

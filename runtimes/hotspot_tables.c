@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "runtimes/hotspot.h"
 
 /* Limits on what the process says: entries of a table, length of a chain of symbols. */

@@ -1,6 +1,9 @@
 /* kept.c - pieces of stacks that outlive their batch. */
 #include "stitch/kept.h"
 
+#include "base/err.h"
+#include "base/vec.h"
+
 /* Limits for threads that recurse without end: the newest pieces and the outermost, which change
  * least, are kept. */
 enum { PIECES_MAX = 16, FRAMES_MAX = 1024 };

@@ -6,6 +6,7 @@
  * only the number of its stacks by the size they needed is kept. */
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "base/pair.h"
 #include "base/vec.h"
 #include "stitch/stitch.h"

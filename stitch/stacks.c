@@ -1,6 +1,7 @@
 /* stacks.c - finds the stacks that show a frame's caller, and chooses one. */
 #include "stitch/stacks.h"
 
+#include "base/err.h"
 #include "base/hash.h"
 #include "base/prefetch.h"
 

@@ -3,8 +3,12 @@
  * which no sample came for longer than max_distance_ns: they start anew. */
 #include <stdlib.h>
 
+#include "base/err.h"
+#include "base/hash.h"
 #include "base/pair.h"
 #include "base/prefetch.h"
+#include "base/vec.h"
+#include "reader/reader.h"
 #include "stitch/kept.h"
 
 struct stitch_thread {

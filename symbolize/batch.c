@@ -8,9 +8,14 @@
  */
 #include <stdlib.h>
 
-#include "base/threads.h"
-#include "symbolize/batch_group.h"
+#include "base/arena.h"
+#include "base/err.h"
 #include "base/sort.h"
+#include "base/threads.h"
+#include "base/vec.h"
+#include "reader/reader.h"
+#include "symbolize/batch_group.h"
+#include "symbolize/symbolize.h"
 
 /* A module with more debug information than this is compiled by all threads together. */
 enum { LARGE_DEBUG_BYTES = 8 << 20 };

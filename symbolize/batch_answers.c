@@ -1,5 +1,8 @@
 /* batch_answers.c - interns the results of lookups. */
+#include "base/arena.h"
+#include "base/strtab.h"
 #include "symbolize/batch_group.h"
+#include "symbolize/symbolize.h"
 
 /* Interns both forms of a name; id 0 for no name. */
 static int intern(struct symbolizer *s, struct name *name)

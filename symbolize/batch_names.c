@@ -3,6 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/vec.h"
 #include "symbolize/batch_group.h"
 
 static int name_index(struct group *g, const char *system, bool readable, uint32_t *ret)

@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "demangle/demangle.h"
+#include "modules/modules.h"
 #include "symbolize/symbol_source.h"
 
 /* Limit on counting: thousands of empty functions may be folded into one. */

@@ -14,6 +14,7 @@
 
 #include "base/buf.h"
 #include "base/processor.h"
+#include "modules/modules.h"
 #include "symbolize/kallsyms.h"
 #include "symbolize/kernel_core.h"
 #include "symbolize/read_file.h"
@@ -257,8 +258,8 @@ static int load_running(struct kernel *k, const struct source_env *env)
 	return rc;
 }
 
-/* What the bundle of the recording has: of the functions that were on stacks the part up to the last
- * such address. */
+/* What the bundle of the recording has: of the functions that were on stacks the part up to the
+ * last such address. */
 static int load_recorded(struct kernel *k, const struct bundle_entry *e)
 {
 	struct bundle_bytes bytes;
@@ -297,7 +298,8 @@ static int load(struct kernel *k, const struct source_env *env)
 	rc = load_running(k, env);
 	if (rc || k->why == SYM_MISS_FOUND)
 		return rc;
-	rc = load_recorded(k, bundle_find_path(modules_bundle(env->modules), BUNDLE_KALLSYMS, NULL));
+	rc = load_recorded(k,
+			   bundle_find_path(modules_bundle(env->modules), BUNDLE_KALLSYMS, NULL));
 	if (rc || k->why == SYM_MISS_FOUND)
 		return rc;
 	return load_cached(k, modules_buildid_dir(env->modules));

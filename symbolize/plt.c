@@ -7,10 +7,12 @@
  * Table", relocation types). */
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
-#include "symbolize/elfsyms.h"
 #include "base/processor.h"
 #include "base/sort.h"
+#include "base/vec.h"
+#include "symbolize/elfsyms.h"
 
 /* A GOT slot and the relocation for it. */
 struct slot {

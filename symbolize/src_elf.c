@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "symbolize/compiler_of.h"
 #include "symbolize/elfsyms.h"
 #include "symbolize/symbol_source.h"

@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "base/rooted.h"
+#include "modules/modules.h"
+#include "reader/reader.h"
 #include "symbolize/perfmap.h"
 #include "symbolize/read_file.h"
 #include "symbolize/symbol_source.h"

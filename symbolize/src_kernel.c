@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reader/reader.h"
 #include "symbolize/elfsyms.h"
 #include "symbolize/symbol_source.h"
 

@@ -2,6 +2,7 @@
  * here, or with a file that may not be the one that ran. */
 #include <stdlib.h>
 
+#include "reader/reader.h"
 #include "symbolize/symbol_source.h"
 
 /* One perf_symbol_file of the dso. */

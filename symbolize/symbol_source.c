@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/sort.h"
+#include "modules/modules.h"
+#include "reader/reader.h"
 
 /* For each kind of dso its source: NAME_source_ops of src_NAME.c, or of this file. */
 #define SOURCES(X)                  \

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/threads.h"
+#include "base/vec.h"
 #include "symbolize/batch.h"
 
 const char *sym_miss_text(enum sym_miss m)

@@ -3,6 +3,8 @@
  * A function may end in a jump to another one, which then returns in its place (a tail call): the
  * call before a return address need not name the function that is active. So the ways out of the
  * called function are followed. Whatever is not known counts as a way to anywhere. */
+#include "base/hash.h"
+#include "reader/reader.h"
 #include "unwind/return_check.h"
 
 /* Maximum number of functions that are followed, and the largest one. More are "not known". */

@@ -6,6 +6,7 @@
  * return addresses to addresses of calls. Callers in user chains that come from branch records
  * (reader.h: chain_is_lbr) are addresses of calls, too: a record holds where the branch came from
  * (perf_event.h, struct perf_branch_entry). */
+#include "reader/reader.h"
 #include "unwind/method.h"
 
 /* Values of perf_event.h PERF_CONTEXT_* that reader.h does not define. */

@@ -1,6 +1,8 @@
 /* cfi_method.c - the unwinding method on our own tables. */
 #include <stdlib.h>
 
+#include "base/err.h"
+#include "reader/reader.h"
 #include "unwind/walk.h"
 
 static void worker_done(void *state)

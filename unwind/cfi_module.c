@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/arena.h"
 #include "base/hash.h"
 #include "base/threads.h"
 #include "base/vec.h"

@@ -1,6 +1,8 @@
 /* code_step.c - the step by the machine code of a function.
  *
  * The start of the function is known from symbols, or from calls in the code of its module. */
+#include "base/hash.h"
+#include "reader/reader.h"
 #include "unwind/return_check.h"
 
 /* How many bytes from the start of a function are searched for a jump to another one. */

@@ -3,6 +3,7 @@
  * Python/asm_trampoline.S: `sub $8, %rsp; call *%rcx; add $8, %rsp; ret`. A perf map has neither
  * their bytes nor their rules. But the bytes are copied from the interpreter, which is the stub's
  * caller, so they must be in that file. Also, the stub has called code of a file. */
+#include "reader/reader.h"
 #include "unwind/return_check.h"
 
 /* Python/perf_trampoline.c, new_code_arena(): the copies fill regions of 16 pages. Regions that the

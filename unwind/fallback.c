@@ -3,6 +3,8 @@
  * checks. */
 #include <string.h>
 
+#include "modules/modules.h"
+#include "reader/reader.h"
 #include "unwind/jit_ahead.h"
 #include "unwind/return_check.h"
 

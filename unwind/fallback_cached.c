@@ -5,6 +5,7 @@
  * cached rule, so that such a frame costs little more than one with a rule. The result is the same
  * as that of fallback_step(); in any unusual case nothing is decided here, and fallback_step() runs
  * again. */
+#include "reader/reader.h"
 #include "unwind/return_check.h"
 
 enum { WORD = 8 }; /* word size in bytes; other processors do not use this */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "base/err.h"
 #include "unwind/arch.h"
 #include "unwind/memory.h"
 #include "unwind/method.h"

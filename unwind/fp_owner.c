@@ -9,7 +9,9 @@
  * the stack pointer was at the call, and so at which stack address the word must be. */
 #include <sys/mman.h>
 
+#include "base/hash.h"
 #include "base/text.h"
+#include "reader/reader.h"
 #include "unwind/return_check.h"
 
 /* log2 of the size of the parts of the address space that the filter tells apart. */

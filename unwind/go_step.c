@@ -5,6 +5,7 @@
  * which was not copied unless it lies in the copied range, too. In the other direction, from C code
  * back to a goroutine, cgocallback() stores the pc at which the goroutine left its stack as its own
  * return address, so that the callers on that stack follow. */
+#include "reader/reader.h"
 #include "unwind/return_check.h"
 
 /* By machine code, for a function that has not switched the stack yet, or does not switch because

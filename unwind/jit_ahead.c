@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "unwind/jit_ahead.h"
+#include "base/hash.h"
+#include "base/vec.h"
 #include "unwind/return_check.h"
 
 /* Limits: instructions that are followed from one place, paths that wait, ends that are compared.

@@ -6,6 +6,8 @@
  * many entries): so only code that direct jumps from the start reach is used, and a return address
  * only after a call. */
 
+#include "base/hash.h"
+#include "base/vec.h"
 #include "unwind/jit_ahead.h"
 #include "unwind/return_check.h"
 #include "unwind/walk.h"

@@ -4,6 +4,7 @@
  * one function whose code the next record describes, as if it were placed after the code. Writers
  * do not agree on the distance (perf inject: next multiple of 16; V8: of 8). So only the length of
  * the FDE is used, and its start is taken as the function's. */
+#include "functions/functions.h"
 #include "unwind/walk.h"
 
 /* A CIE, an FDE, a terminator. */

@@ -9,6 +9,7 @@
  * and after its last ones. */
 #include <sys/mman.h>
 
+#include "reader/reader.h"
 #include "unwind/return_check.h"
 
 /* Words of an interpreter frame, as offsets from its record. JDK 8 has LOCALS and MONITORS one word

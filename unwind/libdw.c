@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "base/err.h"
+#include "modules/modules.h"
+#include "reader/reader.h"
 #include "unwind/libdw_space.h"
 #include "unwind/method.h"
 

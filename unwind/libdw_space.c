@@ -7,6 +7,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "modules/modules.h"
+#include "reader/reader.h"
+
 /* Size of the code of _start and what it falls through to: the outermost return addresses are in
  * it. */
 #define ELF_ENTRY_BYTES 64

@@ -5,6 +5,7 @@
  * pushes before it jumps there, and takes away where it is left (vm_x64.dasc: BC_JLOOP,
  * vm_exit_interp). An exit pushes two constants, which are not counted either. */
 #include "base/text.h"
+#include "reader/reader.h"
 #include "unwind/jit_ahead.h"
 #include "unwind/return_check.h"
 

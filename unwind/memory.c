@@ -4,6 +4,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "reader/reader.h"
+
 /* No stack is larger (Go's limit): an address farther above the start of the copy is not on this
  * stack. */
 #define STACK_BYTES_MAX (1ull << 30)

@@ -6,6 +6,7 @@
  * that other rows of the function describe, but sp is lower by an amount that no row describes. So
  * the stack is searched from that place upwards for the first word that points to a return address
  * whose call leads to this very function. */
+#include "reader/reader.h"
 #include "unwind/return_check.h"
 
 /* Limits on call frame information, far above what such functions have. */

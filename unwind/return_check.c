@@ -4,6 +4,8 @@
 
 #include <sys/mman.h>
 
+#include "reader/reader.h"
+
 /* Code at most this far from the start of the called function is checked to be part of it. */
 #define GOES_ON_BYTES_MAX 4096
 

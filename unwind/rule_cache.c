@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/pages.h"
 
 #define N_ENTRIES      ((size_t)1 << RULE_CACHE_BITS)

@@ -9,6 +9,7 @@
  * The overwritten return address is that of the call which has thrown, in the function that
  * catches: one with a landing pad. Its frame begins where the same address still is further up. The
  * frames in between are over. */
+#include "reader/reader.h"
 #include "unwind/return_check.h"
 
 /* Maximum number of instructions from the call that overwrites the registers to the function's end,

@@ -1,6 +1,9 @@
 /* walk.c - shared by both walks: rules that are not in the cache. */
 #include "unwind/walk.h"
 
+#include "modules/modules.h"
+#include "reader/reader.h"
+
 /* The module of a map. NULL: neither an image nor a debug file with rules, or another processor. */
 static const struct known_module *module_of(struct walk *w, const struct map *map)
 {

@@ -1,5 +1,6 @@
 /* walk_fast.c - the hot loop: moves sp, fp, pc and link register by packed rules. */
 #include "base/prefetch.h"
+#include "reader/reader.h"
 #include "unwind/return_check.h"
 
 /* Properties of the processor: compile-time constants in the specialized loops, a variable

@@ -1,4 +1,8 @@
 /* walk_full.c - the complete walk: all registers, any rule. */
+#include "base/arena.h"
+#include "base/vec.h"
+#include "modules/modules.h"
+#include "reader/reader.h"
 #include "unwind/expr.h"
 #include "unwind/walk.h"
 
