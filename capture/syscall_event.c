@@ -139,7 +139,7 @@ enum {
 	PROBED_ARGS_AT = 16,
 	PROBED_TEXTS_AT = PROBED_ARGS_AT + 8 * PROBED_ARGS,
 };
-enum { TEXTS_PATHS = 1, TEXTS_BUFFERS = 2 };
+enum { TEXTS_PATHS = 1, TEXTS_BUFFERS = 2, TEXTS_KINDS = 2 };
 
 struct moment {
 	uint32_t pid, tid;
@@ -151,7 +151,7 @@ struct syscall_texts {
 		uint32_t tid, n;
 		uint8_t texts; /* 0: empty */
 		uint8_t raw[RAW_MAX];
-	} slots[SLOTS];
+	} slots[TEXTS_KINDS][SLOTS]; /* code that makes calls of any number has both kinds */
 };
 
 #if defined __aarch64__
@@ -306,7 +306,7 @@ void syscall_texts_note(struct syscall_texts *t, const struct sample_fields *l, 
 
 	if (!at || size > RAW_MAX)
 		return;
-	slot = &t->slots[when.tid % SLOTS];
+	slot = &t->slots[texts - 1][when.tid % SLOTS];
 	slot->tid = when.tid;
 	slot->texts = texts;
 	slot->n = size;
@@ -323,7 +323,7 @@ static const uint8_t *probed(const struct text_slot *slot, const struct syscall 
 	uint32_t loc;
 	size_t at;
 
-	if (!slot || i >= PROBED_ARGS || slot->texts != (is_path ? TEXTS_PATHS : TEXTS_BUFFERS))
+	if (!slot || i >= PROBED_ARGS)
 		return NULL;
 	if (!is_path) { /* a buffer that ends in a page before may not have been read */
 		*n = args[i + 1] < BUFFER_BYTES ? (size_t)args[i + 1] : BUFFER_BYTES;
@@ -345,7 +345,7 @@ struct entry {
 	struct moment when;
 	struct syscall call;
 	uint64_t args[SYSCALL_ARGS_MAX];
-	const struct text_slot *slot; /* what was read of it; NULL */
+	const struct text_slot *slots[TEXTS_KINDS]; /* what was read of it; NULL */
 };
 
 static void add_age(struct text *t, const struct entry *e)
@@ -367,7 +367,8 @@ static void add_pointed_to(struct text *t, const struct entry *e, size_t i)
 	const size_t max = is_path ? PATH_BYTES : BUFFER_BYTES;
 	uint8_t bytes[PATH_BYTES];
 	size_t n = 0, len;
-	const uint8_t *text = probed(e->slot, &e->call, e->args, i, &n);
+	const uint8_t *text = probed(e->slots[(is_path ? TEXTS_PATHS : TEXTS_BUFFERS) - 1],
+				     &e->call, e->args, i, &n);
 	const bool is_late = !text;
 
 	if (is_late) {
@@ -388,9 +389,9 @@ static void add_pointed_to(struct text *t, const struct entry *e, size_t i)
 		add_age(t, e);
 }
 
-static const struct text_slot *slot_of(struct syscall_texts *t, const struct entry *e)
+static const struct text_slot *slot_of(struct syscall_texts *t, const struct entry *e, size_t kind)
 {
-	struct text_slot *slot = t ? &t->slots[e->when.tid % SLOTS] : NULL;
+	struct text_slot *slot = t ? &t->slots[kind][e->when.tid % SLOTS] : NULL;
 
 	if (!slot || !slot->texts || slot->tid != e->when.tid ||
 	    memcmp(slot->raw + PROBED_ARGS_AT, e->args, 8 * PROBED_ARGS))
@@ -407,13 +408,15 @@ static void add_texts(struct text *t, struct syscall_texts *texts, struct entry 
 	memcpy(e->args, raw + ARGS_AT, sizeof e->args);
 	if (!syscall_find(processor_here(), id, &e->call))
 		return;
-	e->slot = slot_of(texts, e);
+	for (size_t kind = 0; kind < TEXTS_KINDS; kind++)
+		e->slots[kind] = slot_of(texts, e, kind);
 	for (size_t i = 0; e->call.args[i]; i++)
 		if ((e->call.args[i] == 'p' || (e->call.args[i] == 'b' && e->call.args[i + 1])) &&
 		    e->args[i])
 			add_pointed_to(t, e, i);
-	if (e->slot)
-		texts->slots[e->when.tid % SLOTS].texts = 0;
+	for (size_t kind = 0; kind < TEXTS_KINDS; kind++)
+		if (e->slots[kind])
+			texts->slots[kind][e->when.tid % SLOTS].texts = 0;
 }
 
 size_t syscall_text_add(struct syscall_texts *texts, const struct sample_fields *l, uint8_t *rec,

@@ -1,8 +1,11 @@
-/* syscalls.c - instructions of a file that make a system call whose number is known.
+/* syscalls.c - instructions of a file that make a system call: of a number that is wanted, or of
+ * any.
  *
  * Sources: Intel SDM volume 2 (SYSCALL: 0F 05; MOV EAX, imm32: B8), Arm ARM (SVC #0; MOVZ X8,
  * #imm), psABI AMD64 A.2.1: the number is in eax, in x8. Between the number and the call stand at
- * most a few instructions that move arguments. */
+ * most a few instructions that move arguments. glibc's syscall(), and since 2.41 all calls at which
+ * a thread can be cancelled (sysdeps/unix/sysv/linux/x86_64/syscall_cancel.S), take the number as
+ * an argument. */
 #include <string.h>
 
 #include "base/err.h"
@@ -81,6 +84,38 @@ static int scan_x86(struct scan *s, const struct elf_section *sec)
 	return 0;
 }
 
+/* Bytes of an instruction that takes a number from an argument into rax, 64 bits wide, as no
+ * constant is; 0: another. */
+static size_t takes_argument(const uint8_t *p)
+{
+	static const uint8_t from_rdi[] = {0x48, 0x89, 0xf8}, from_rsi[] = {0x48, 0x89, 0xf0};
+	static const uint8_t from_stack[] = {0x48, 0x8b, 0x44, 0x24}; /* and its offset */
+
+	if (!memcmp(p, from_rdi, sizeof from_rdi) || !memcmp(p, from_rsi, sizeof from_rsi))
+		return sizeof from_rdi;
+	return memcmp(p, from_stack, sizeof from_stack) ? 0 : sizeof from_stack + 1;
+}
+
+/* Calls of any number. */
+static int scan_any(struct scan *s, const struct elf_section *sec)
+{
+	const uint8_t *code = sec->data, *at = code;
+	const size_t n = (size_t)sec->size;
+
+	for (; n >= 8 && (at = memchr(at, 0x48, n - 7 - (size_t)(at - code))); at++) {
+		const size_t taken = takes_argument(at);
+		size_t call = taken ? call_behind(code, (size_t)(at - code), n) : 0;
+
+		if (!call)
+			continue;
+		if (call == (size_t)(at - code) + taken)
+			call -= taken;
+		if (add(s, sec->vaddr + call))
+			return -1;
+	}
+	return 0;
+}
+
 static int scan_a64(struct scan *s, const struct elf_section *sec)
 {
 	const uint8_t *code = sec->data;
@@ -150,7 +185,7 @@ int probe_find_syscalls(const char *path, probe_wants_syscall *wants, void *arg,
 		    !sec.data)
 			continue;
 		if (set == INSN_SET_X86)
-			rc = scan_x86(&s, &sec);
+			rc = scan_x86(&s, &sec) ? -1 : scan_any(&s, &sec);
 		else if (set == INSN_SET_A64)
 			rc = scan_a64(&s, &sec);
 	}

@@ -76,7 +76,7 @@ int main(int argc, char **argv)
 """
 with open("waits.c", "w") as f:
     f.write(PROGRAM)
-run(["gcc", "-O1", "-g", "-pthread", "-fno-omit-frame-pointer", "waits.c", "-o", "waits"])
+run(["gcc", "-D_GNU_SOURCE", "-O1", "-g", "-pthread", "-fno-omit-frame-pointer", "waits.c", "-o", "waits"])
 need_events()
 
 # ---- without the right -----------------------------------------------------------------------------
@@ -222,7 +222,7 @@ int main(void)
 	return 0;
 }
 """)
-run(["gcc", "-O1", "-g", "-pthread", "states.c", "-o", "states"])
+run(["gcc", "-D_GNU_SOURCE", "-O1", "-g", "-pthread", "states.c", "-o", "states"])
 r = capture("--off-cpu", "--wakers", "-o", "states.data", "./states")
 by_state = folded("states.data", "--event", "off-cpu", "--by", "state")
 

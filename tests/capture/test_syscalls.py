@@ -22,6 +22,7 @@ PROGRAM = r"""
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 int main(void)
 {
@@ -34,6 +35,9 @@ int main(void)
 		access(heap, R_OK | X_OK);
 		memset(heap, 'x', 63);
 	}
+	strcpy(on_stack, "/nonexist/raw");
+	syscall(SYS_access, on_stack, R_OK);
+	memset(on_stack, 'x', sizeof on_stack - 1);
 	strcpy(anon, "/nonexist/new\nline\"");
 	mkdir(anon, 0750);
 	munmap(anon, 4096);
@@ -82,7 +86,7 @@ for program in programs():
     capture("--syscalls", "--", program)
     shown = run([RESOLVE, "-q", "-f", "trace", "perf.data"]).stdout
     ours = calls(shown)
-    tap.check(len(ours) == 20 and not any("?" in c[1] for c in ours),
+    tap.check(len(ours) == 21 and not any("?" in c[1] for c in ours),
               f"{program}: all calls, and no text that was read too late", ours)
     by_strace = run(["strace", "-f", "-o", "strace.out", program], check=False)
     theirs = calls(open("strace.out").read()) if have("strace") else []
