@@ -96,6 +96,23 @@ static size_t takes_argument(const uint8_t *p)
 	return memcmp(p, from_stack, sizeof from_stack) ? 0 : sizeof from_stack + 1;
 }
 
+/* The last instruction before the call at `call`, if it sets none of the first four arguments; 0:
+ * it does. A thread may stay in such a call for long, and signals end it: to run the call itself
+ * elsewhere, as the kernel does with a probed instruction, would be no good place for that. */
+static size_t before_call(const uint8_t *code, size_t at, size_t call)
+{
+	static const uint8_t keeps_r11[] = {0x4c, 0x89, 0x5c, 0x24}; /* mov %r11,8(%rsp) */
+	static const uint8_t takes_r9[] = {0x4c, 0x8b, 0x4c, 0x24};  /* mov 8(%rsp),%r9 */
+	const uint8_t *last = code + call - 5;
+
+	if (at + takes_argument(code + at) == call)
+		return at;
+	return call - at >= 5 && (!memcmp(last, keeps_r11, sizeof keeps_r11) ||
+				  !memcmp(last, takes_r9, sizeof takes_r9))
+		       ? call - 5
+		       : 0;
+}
+
 /* Calls of any number. */
 static int scan_any(struct scan *s, const struct elf_section *sec)
 {
@@ -103,14 +120,11 @@ static int scan_any(struct scan *s, const struct elf_section *sec)
 	const size_t n = (size_t)sec->size;
 
 	for (; n >= 8 && (at = memchr(at, 0x48, n - 7 - (size_t)(at - code))); at++) {
-		const size_t taken = takes_argument(at);
-		size_t call = taken ? call_behind(code, (size_t)(at - code), n) : 0;
+		const size_t first = (size_t)(at - code);
+		const size_t call = takes_argument(at) ? call_behind(code, first, n) : 0;
+		const size_t place = call ? before_call(code, first, call) : 0;
 
-		if (!call)
-			continue;
-		if (call == (size_t)(at - code) + taken)
-			call -= taken;
-		if (add(s, sec->vaddr + call))
+		if (place && add(s, sec->vaddr + place))
 			return -1;
 	}
 	return 0;
