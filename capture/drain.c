@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/hash.h"
 #include "capture/mmap2.h"
+#include "capture/secrets.h"
 #include "capture/switch_event.h"
 #include "capture/syscall_event.h"
 #include "reader/format.h"
@@ -66,10 +67,17 @@ static void hide_environment(struct drain *d, const struct sample_fields *l, con
 {
 	const size_t regs = f->abi ? 8 * (size_t)__builtin_popcountll(l->user_regs) : 0;
 	const size_t before = regs + 8; /* and the size of the stack */
+	size_t at;
 
-	if (d->environs.on && f->stack)
-		environs_hide(&d->environs, f->pid, to + (f->stack - rec) - before,
-			      before + f->stack_bytes);
+	if (!d->environs.on || !f->stack)
+		return;
+	if (f->sp && f->pid == f->tid) {
+		at = secrets_find(f->stack, f->stack_bytes, f->sp,
+				  f->abi == PERF_SAMPLE_REGS_ABI_32 ? 4 : 8);
+		environs_learn(&d->environs, f->pid, f->stack + at, f->stack_bytes - at);
+	}
+	environs_hide(&d->environs, f->pid, to + (f->stack - rec) - before,
+		      before + f->stack_bytes);
 }
 
 static int take_sample(struct drain *d, const uint8_t *rec, size_t n)

@@ -16,6 +16,7 @@ enum {
 	TEXT_MAX = 256 << 10,	    /* of one environment */
 	TEXTS_BYTES_MAX = 16 << 20, /* of all */
 	PROCESSES_MAX = 1 << 16,
+	END_BYTES = 64,
 };
 
 /* ---- values -------------------------------------------------------------------------------- */
@@ -107,13 +108,12 @@ static int index_values(struct environ_text *t, uint64_t seed)
 
 /* ---- processes ----------------------------------------------------------------------------- */
 
-/* Index of the text of a file; HASH_NONE: it cannot be read, or there is no room. */
-static uint32_t add_text(struct environs *e, const char *file)
+/* Index of a text, which is taken; HASH_NONE: it is empty, or there is no room. */
+static uint32_t add_text(struct environs *e, char *v, size_t n)
 {
-	struct environ_text t = {0};
+	struct environ_text t = {.v = v, .n = n};
 	uint32_t i;
 
-	t.v = sysfile_read_all(file, TEXT_MAX, &t.n);
 	if (!t.v || !t.n) /* of a process that ends it is empty */
 		goto none;
 	t.n = keep_values(t.v, t.n);
@@ -135,10 +135,18 @@ none:
 	return HASH_NONE;
 }
 
+static uint32_t add_file(struct environs *e, const char *file)
+{
+	size_t n = 0;
+	char *v = sysfile_read_all(file, TEXT_MAX, &n);
+
+	return add_text(e, v, n);
+}
+
 void environs_begin(struct environs *e)
 {
 	e->on = true;
-	add_text(e, "/proc/self/environ");
+	add_file(e, "/proc/self/environ");
 }
 
 void environs_note(struct environs *e, const uint8_t *rec, size_t n)
@@ -161,12 +169,51 @@ static const struct environ_text *text_of(struct environs *e, uint32_t pid)
 
 	if (i == HASH_NONE) {
 		snprintf(file, sizeof file, "/proc/%" PRIu32 "/environ", pid);
-		i = add_text(e, file);
+		i = add_file(e, file);
 		i = i == HASH_NONE ? 0 : i;
 		if (e->by_pid.n < PROCESSES_MAX)
 			hash_put(&e->by_pid, pid, i);
 	}
 	return i < e->texts.n ? &e->texts.v[i] : NULL;
+}
+
+/* Are all values of b among those of a? */
+static bool has_all(const struct environ_text *a, const struct environ_text *b)
+{
+	const uint64_t seed = hash_secret();
+	size_t at, n, pos;
+
+	for (at = 0; at < b->n; at += n + 1) {
+		n = strnlen(b->v + at, b->n - at);
+		if (n < WORD)
+			continue;
+		pos = find(a, word_at(b->v + at), seed);
+		if (pos == a->n || a->n - pos < n || memcmp(a->v + pos, b->v + at, n) != 0)
+			return false;
+	}
+	return true;
+}
+
+void environs_learn(struct environs *e, uint32_t pid, const uint8_t *strings, size_t n)
+{
+	const size_t end = n < END_BYTES ? n : END_BYTES;
+	const uint32_t hash = (uint32_t)hash_bytes(strings + n - end, end) >> 1;
+	const struct environ_text *asked;
+	uint32_t i;
+	char *v;
+
+	if (!e->on || !n || hash_get(&e->ends, pid) == hash || e->ends.n >= PROCESSES_MAX)
+		return;
+	hash_put(&e->ends, pid, hash);
+	v = malloc(n);
+	if (v)
+		memcpy(v, strings, n);
+	i = add_text(e, v, n);
+	asked = text_of(e, pid);
+	if (i == HASH_NONE || (asked && has_all(asked, &e->texts.v[i])))
+		hash_remove(&e->learned, pid);
+	else
+		hash_put(&e->learned, pid, i);
 }
 
 /* Is the word behind a piece no more of it, but an address whose first bytes look so? Of text there
@@ -200,21 +247,29 @@ static size_t hide_around(const struct environ_text *t, size_t pos, uint8_t *byt
 	return end;
 }
 
-size_t environs_hide(struct environs *e, uint32_t pid, uint8_t *bytes, size_t n)
+static size_t hide(const struct environ_text *t, uint8_t *bytes, size_t n)
 {
-	const struct environ_text *t = e->on ? text_of(e, pid) : NULL;
 	const uint64_t seed = hash_secret();
 	size_t at = 0, pos, hidden = 0, end;
 	uint64_t w;
 
-	if (!t || !t->n)
-		return 0;
-	while (at + WORD <= n) {
+	while (t->n && at + WORD <= n) {
 		w = word_at(bytes + at);
 		pos = w >> 56 ? find(t, w, seed) : t->n; /* 0: an address, or a small number */
 		end = pos < t->n ? hide_around(t, pos, bytes, n, at, &hidden) : at + WORD;
 		at = (end + WORD - 1) / WORD * WORD;
 	}
+	return hidden;
+}
+
+size_t environs_hide(struct environs *e, uint32_t pid, uint8_t *bytes, size_t n)
+{
+	const struct environ_text *t = e->on ? text_of(e, pid) : NULL;
+	const uint32_t learned = e->on ? hash_get(&e->learned, pid) : HASH_NONE;
+	size_t hidden = t ? hide(t, bytes, n) : 0;
+
+	if (learned != HASH_NONE)
+		hidden += hide(&e->texts.v[learned], bytes, n);
 	return hidden;
 }
 
@@ -228,5 +283,7 @@ void environs_done(struct environs *e)
 	}
 	vec_done(&e->texts);
 	hash_done(&e->by_pid);
+	hash_done(&e->learned);
+	hash_done(&e->ends);
 	*e = (struct environs){0};
 }

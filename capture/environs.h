@@ -3,7 +3,8 @@
  * The loader saves vector registers, in which it has compared and copied strings of the
  * environment, and later frames with large buffers lie over that; so pieces of up to 64 bytes are
  * in some stack copies. Which bytes are such pieces is known by the environment itself, as
- * /proc/PID/environ has it when a process is first sampled. Only values count, of variables that
+ * /proc/PID/environ has it when a process is first sampled, or if that is too late the end of its
+ * first thread's stack. Only values count, of variables that
  * may hold secrets: not paths, names of users and languages, which are also file names and texts
  * that programs are about.
  *
@@ -32,7 +33,9 @@ struct environ_text {
 /* Zeroed: hides nothing. */
 struct environs {
 	bool on;
-	struct hash_table by_pid; /* -> index of texts */
+	struct hash_table by_pid;  /* -> index of texts: what /proc says, or ours */
+	struct hash_table learned; /* -> index of texts: what stacks say beside that */
+	struct hash_table ends;	   /* -> of the strings that were learned last: a hash of their end */
 	VEC(struct environ_text) texts;
 	size_t bytes; /* of all of them */
 };
@@ -42,6 +45,10 @@ struct environs {
 void environs_begin(struct environs *e);
 /* Takes a record of the kernel: exec gives a process a new environment. */
 void environs_note(struct environs *e, const uint8_t *rec, size_t n);
+/* What a stack copy of a process has of its environment: strings, each behind a NUL, as far as the
+ * copy reaches (secrets_find()). A process may have ended before it was asked, or have been another
+ * program then. */
+void environs_learn(struct environs *e, uint32_t pid, const uint8_t *strings, size_t n);
 /* Replaces pieces of at least 8 bytes in n bytes copied from a process by dots: all of 15 and more,
  * shorter ones where they fill a word. Without memory some stay. Returns how many became dots. */
 size_t environs_hide(struct environs *e, uint32_t pid, uint8_t *bytes, size_t n);

@@ -46,7 +46,7 @@ static size_t end_of_vector(const uint8_t *stack, size_t n, size_t at, uint64_t 
 	return 0;
 }
 
-size_t secrets_clear(uint8_t *stack, size_t n, uint64_t sp, unsigned word_bytes)
+size_t secrets_find(const uint8_t *stack, size_t n, uint64_t sp, unsigned word_bytes)
 {
 	const unsigned w = word_bytes;
 	size_t at = -sp % w, end;
@@ -56,10 +56,16 @@ size_t secrets_clear(uint8_t *stack, size_t n, uint64_t sp, unsigned word_bytes)
 		    !is_page_size(word_at(stack + at + w, w)))
 			continue;
 		end = end_of_vector(stack, n, at, sp, w);
-		if (!end)
-			continue;
-		memset(stack + end, 0, n - end);
-		return n - end;
+		if (end)
+			return end;
 	}
-	return 0;
+	return n;
+}
+
+size_t secrets_clear(uint8_t *stack, size_t n, uint64_t sp, unsigned word_bytes)
+{
+	const size_t at = secrets_find(stack, n, sp, word_bytes);
+
+	memset(stack + at, 0, n - at);
+	return n - at;
 }

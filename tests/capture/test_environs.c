@@ -104,13 +104,34 @@ static void gone(void **state)
 	environs_done(&e);
 }
 
+/* Or what the end of its stack says, once that was copied. */
+static void learned(void **state)
+{
+	static const char strings[] =
+		"\x81\x02random bytes\0x86_64\0./program\0-v\0"
+		"LEARNED_TOKEN=only-of-a-short-process\0HOME=/only-of-a-home-folder";
+	static const char value[] = "only-of-a-short-process";
+	struct environs e = {0};
+	uint8_t bytes[64] = {0};
+
+	(void)state;
+	environs_begin(&e);
+	memcpy(bytes + 8, value, sizeof value);
+	assert_int_equal(environs_hide(&e, UINT32_MAX, bytes, sizeof bytes), 0);
+	environs_learn(&e, UINT32_MAX, (const uint8_t *)strings, 0);
+	environs_learn(&e, UINT32_MAX, (const uint8_t *)strings, sizeof strings - 1);
+	assert_int_equal(environs_hide(&e, UINT32_MAX, bytes, sizeof bytes), sizeof value - 1);
+	memcpy(bytes + 8, "/only-of-a-home-folder", 22);
+	assert_int_equal(environs_hide(&e, UINT32_MAX, bytes, sizeof bytes), 0);
+	environs_done(&e);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pieces),
-		cmocka_unit_test(others_stay),
-		cmocka_unit_test(behind_a_piece),
-		cmocka_unit_test(gone),
+		cmocka_unit_test(pieces),	  cmocka_unit_test(others_stay),
+		cmocka_unit_test(behind_a_piece), cmocka_unit_test(gone),
+		cmocka_unit_test(learned),
 	};
 
 	(void)argc;
