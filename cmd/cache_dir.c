@@ -16,7 +16,7 @@ int cache_of_user(struct dwarf_cache *cache, char dir[PATH_MAX], struct err *err
 {
 	const char *size = getenv("UNSPOOL_CACHE_SIZE");
 
-	*cache = (struct dwarf_cache){NULL, DEFAULT_BYTES, WORTH_KEEPING_BYTES};
+	*cache = (struct dwarf_cache){.max_bytes = DEFAULT_BYTES, .min_bytes = WORTH_KEEPING_BYTES};
 	if (size && *size && !args_size(size, 1, &cache->max_bytes))
 		return err_set(err, ERR_USAGE, NULL,
 			       "UNSPOOL_CACHE_SIZE: '%s' is no size (as in 500M, 2G; 0 for no "

@@ -727,6 +727,7 @@ static int finish_options(struct resolve *r, struct err *err)
 		return err_set(err, ERR_USAGE, NULL,
 			       "--unbundle DIR takes one recording, and writes into DIR only");
 	r->bundle |= r->load.bundle_full || r->load.strip_stacks;
+	r->load.no_cmdline = r->output.no_cmdline;
 	if (r->bundle && (!r->output_path || r->inputs.n != 1 || r->diff.paths[0].n || r->format))
 		return err_set(err, ERR_USAGE, NULL,
 			       "--bundle makes one recording of one: resolve --bundle -o FILE "

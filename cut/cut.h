@@ -139,9 +139,10 @@ int cut_chains_add(struct cut_chains *c, const struct perf_sample *s, const uint
 void cut_chains_lost(const struct cut_chains *c, uint64_t *samples, uint64_t *bytes);
 
 /* Writes the recording at `path` with this section in place of the one that it may have, and if
- * `chains` is not NULL with these in place of registers and stack copies. Only plain files of this
- * machine's byte order. Returns 0, or negative with *err. */
+ * `chains` is not NULL with these in place of registers and stack copies; without the recorder's
+ * command line unless `cmdline`. Only plain files of this machine's byte order. Returns 0, or
+ * negative with *err. */
 int cut_rewrite(const char *path, const struct bundle_blob *section, struct cut_chains *chains,
-		FILE *out, struct err *err);
+		bool cmdline, FILE *out, struct err *err);
 
 #endif

@@ -212,7 +212,7 @@ static int write_stripped(const struct file *f, struct cut_chains *chains, uint6
 }
 
 int cut_rewrite(const char *path, const struct bundle_blob *section, struct cut_chains *chains,
-		FILE *out, struct err *err)
+		bool cmdline, FILE *out, struct err *err)
 {
 	uint64_t data_bytes;
 	struct file f;
@@ -221,6 +221,8 @@ int cut_rewrite(const char *path, const struct bundle_blob *section, struct cut_
 	if (!rc)
 		rc = read_table(&f, err);
 	if (!rc) {
+		if (!cmdline)
+			f.h.features[FEATURE_CMDLINE / 64] &= ~(1ull << FEATURE_CMDLINE % 64);
 		f.h.features[FEATURE_BUNDLE / 64] |= 1ull << FEATURE_BUNDLE % 64;
 		data_bytes = f.h.data.size;
 		if (chains)

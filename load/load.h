@@ -124,6 +124,7 @@ struct load_options {
 	enum fetch_mode fetch;
 	bool bundle_full;  /* load_portable(): whole files */
 	bool strip_stacks; /* load_portable(): call chains in place of stack copies */
+	bool no_cmdline;   /* load_portable(): without the command line of the recorder */
 	/* The name of an option that only a recording can fulfil: other inputs are refused with it;
 	 * NULL: there is none. */
 	const char *for_recording;

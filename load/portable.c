@@ -230,7 +230,7 @@ int load_portable(const struct load_options *opt, struct loaded *l, FILE *out,
 		return rc;
 	rc = make_section(opt, l, f, &section, report, err);
 	if (!rc)
-		rc = cut_rewrite(l->path, &section, l->chains, out, err);
+		rc = cut_rewrite(l->path, &section, l->chains, !opt->no_cmdline, out, err);
 	if (!rc && l->chains)
 		note_lost(l);
 	vec_done(&section);

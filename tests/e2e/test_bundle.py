@@ -112,6 +112,14 @@ def without_stacks():
             with open(data, "rb") as f, open("s.data", "rb") as g:
                 tap.check(token.encode() in f.read() and token.encode() not in g.read(), "no byte of stacks is left")
             damaged_stacks(data, token)
+    run([CAPTURE, "-q", "-e", "cpu-clock:u", "-F", "499", "-o", "arg.data", "--", "sh", "-c", f"exec {program} 0.1", "ARGSECRET"])
+    for option in "--bundle", "--strip-stacks":
+        kept = []
+        for more in [], ["--no-cmdline"]:
+            run([RESOLVE, "-q", option, *more, "-o", "s2.data", "arg.data"])
+            with open("s2.data", "rb") as f:
+                kept.append(b"ARGSECRET" in f.read())
+        tap.check(kept == [True, False] and "main" in elsewhere("s2.data", check=False).stdout, f"{option} --no-cmdline", kept)
     if have("perf"):
         said = [calls(run(["perf", "script", "-i", d, "--no-inline", "-F", "comm,tid,time,ip,sym"]).stdout) for d in ("perf-cpp.data", "s.data")]
         # Where perf's own unwinding ended earlier, the rest is not compared. Of _start the return address is behind its symbol.
