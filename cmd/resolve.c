@@ -279,6 +279,7 @@ static int write_bundled(void *what, FILE *out, struct err *err)
 /* Writes a recording that carries what it needs, and says what it could not take along. */
 static int write_portable(const struct resolve *r, struct loaded *in, struct err *err)
 {
+	const size_t said = in->notes.n;
 	struct portable p = {&r->load, in, {0}};
 	int rc = write_file(r->output_path, PACK_NONE, write_bundled, &p, err);
 	char *line, *rest = NULL;
@@ -290,6 +291,8 @@ static int write_portable(const struct resolve *r, struct loaded *in, struct err
 		for (line = p.report.lacks ? strtok_r(p.report.lacks, "\n", &rest) : NULL; line;
 		     line = strtok_r(NULL, "\n", &rest))
 			fprintf(stderr, "resolve: not in it: %s\n", line);
+		for (size_t i = said; i < in->notes.n; i++)
+			fprintf(stderr, "resolve: %s: %s\n", input_name(in->path), in->notes.v[i]);
 	}
 	free(p.report.lacks);
 	return rc;

@@ -135,6 +135,9 @@ void cut_chains_free(struct cut_chains *c); /* NULL is allowed */
  * -ERR_NOMEM. */
 int cut_chains_add(struct cut_chains *c, const struct perf_sample *s, const uint64_t *ips,
 		   size_t n);
+/* Counts frames that are known by a place in bytecode, which a call chain does not lead to. */
+void cut_chains_note_places(struct cut_chains *c, uint64_t n);
+uint64_t cut_chains_places(const struct cut_chains *c);
 /* After cut_rewrite(): samples and bytes of the data that are damaged and were left out. */
 void cut_chains_lost(const struct cut_chains *c, uint64_t *samples, uint64_t *bytes);
 

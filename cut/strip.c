@@ -48,6 +48,7 @@ struct cut_chains {
 	struct hash_table by_words; /* hash -> the first chain with it */
 	struct hash_table events;   /* id -> event */
 	uint64_t dropped, damaged;  /* records, bytes */
+	uint64_t places;	    /* frames */
 	bool nomem;
 };
 
@@ -106,6 +107,16 @@ int cut_chains_add(struct cut_chains *c, const struct perf_sample *s, const uint
 	    vec_push(&c->chains, chain))
 		return -ERR_NOMEM;
 	return 0;
+}
+
+void cut_chains_note_places(struct cut_chains *c, uint64_t n)
+{
+	c->places += n;
+}
+
+uint64_t cut_chains_places(const struct cut_chains *c)
+{
+	return c->places;
 }
 
 void cut_chains_lost(const struct cut_chains *c, uint64_t *samples, uint64_t *bytes)

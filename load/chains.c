@@ -8,6 +8,7 @@
 struct words {
 	uint64_t *v;
 	size_t n, cap;
+	uint64_t places; /* frames in bytecode, among all that were added */
 };
 
 /* Readers look the callers up less one (frame_lookup_ip()). What a signal has interrupted was not
@@ -17,6 +18,7 @@ static int add_frame(struct words *w, const struct frame *f, bool is_first)
 {
 	if (f->how == FRAME_OTHER_STACK || !f->ip)
 		return 0;
+	w->places += f->map && (f->ip < f->map->start || f->ip > f->map->end);
 	return vec_push(w, f->ip + (!is_first && !f->is_return_address));
 }
 
@@ -51,6 +53,7 @@ int chains_take(struct cut_chains *c, const struct perf_sample *const *samples,
 		w.n = 0;
 		rc = add_all(&w, &traces[i]) || cut_chains_add(c, samples[i], w.v, w.n);
 	}
+	cut_chains_note_places(c, w.places);
 	vec_done(&w);
 	return rc ? -ERR_NOMEM : 0;
 }

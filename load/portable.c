@@ -182,12 +182,19 @@ static int make_section(const struct load_options *opt, struct loaded *l, struct
 
 static void note_lost(struct loaded *l)
 {
+	const uint64_t places = cut_chains_places(l->chains);
 	uint64_t samples, bytes;
 
 	cut_chains_lost(l->chains, &samples, &bytes);
 	if (samples || bytes)
 		loaded_note(l, "%" PRIu64 " samples and %" PRIu64 " bytes are damaged and left out",
 			    samples, bytes);
+	if (places)
+		loaded_note(l,
+			    "%" PRIu64
+			    " frames of interpreted methods lose their names: a call chain "
+			    "has addresses of code only; --bundle alone keeps them",
+			    places);
 }
 
 static bool lacks_times(const struct perf_file *f)

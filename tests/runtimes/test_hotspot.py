@@ -127,6 +127,13 @@ def nothing_else():
     tap.check(mine and mine == other, f"in an empty root {len(mine)} stacks have the same methods")
 
 
+def without_stacks():
+    """A call chain has no places in bytecode: it is said how many frames lose their names."""
+    p = run([RESOLVE, "--strip-stacks", "-o", "s.data", "interpreter.data"])
+    said = re.search(r"(\d+) frames of interpreted methods lose their names", p.stderr)
+    tap.check(said and int(said[1]) > 100, "--strip-stacks says what is lost", p.stderr)
+
+
 def damaged():
     """The section of a recording is read with care: cut, or with other bytes, it never ends a run."""
     with open("g1.data", "rb") as f:
@@ -162,6 +169,7 @@ def main():
     configurations()
     several()
     nothing_else()
+    without_stacks()
     damaged()
     return 0
 
