@@ -544,10 +544,16 @@ static void add_process(const struct process *p, struct bytes *section)
 {
 	size_t room = ZSTD_compressBound(p->log.bytes.n), n;
 	uint8_t *packed = malloc(room);
+	ZSTD_CCtx *zstd = ZSTD_createCCtx();
 
-	section->failed |= !packed || p->log.failed;
-	n = packed ? ZSTD_compress(packed, room, p->log.bytes.v, p->log.bytes.n, ZSTD_LEVEL) : 0;
-	if (packed && !ZSTD_isError(n)) {
+	section->failed |= !packed || !zstd || p->log.failed;
+	if (zstd) {
+		ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL);
+		ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, 1);
+	}
+	n = packed && zstd ? ZSTD_compress2(zstd, packed, room, p->log.bytes.v, p->log.bytes.n) : 0;
+	ZSTD_freeCCtx(zstd);
+	if (packed && n && !ZSTD_isError(n)) {
 		if (!section->vec.n) {
 			bytes_u32(section, RUNTIME_CODE_MAGIC);
 			bytes_u32(section, RUNTIME_CODE_VERSION);

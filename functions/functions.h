@@ -372,9 +372,9 @@ int jit_cursor_memory(struct jit_cursor *c, const struct perf_sample *s, const s
 bool jit_codes_describe(const struct jit_codes *j, const struct perf_sample *s);
 /* Takes the section RUNTIME_CODE_FEATURE of the recording, whose bytes must stay: u32 magic, u32
  * version; then for each process u32 pid, u32 flags (0), u64 bytes unpacked, u64 bytes packed, and
- * these: a jitdump in a zstd frame, which is unpacked when it is first needed. Call it before other
- * threads use *j. Returns 0, -ERR_NOMEM, or -ERR_DAMAGED or -ERR_UNSUPPORTED with *err: then what
- * comes before is used. */
+ * these: a jitdump in a zstd frame with checksum, which is unpacked when it is first needed. Call
+ * it before other threads use *j. Returns 0, -ERR_NOMEM, or -ERR_DAMAGED or -ERR_UNSUPPORTED with
+ * *err: then what comes before is used. */
 enum { RUNTIME_CODE_FEATURE = 208 }; /* bit of the recording's header */
 enum { RUNTIME_CODE_MAGIC = 0x43525355 /* "USRC" */, RUNTIME_CODE_VERSION = 1 };
 int jit_codes_give(struct jit_codes *j, const uint8_t *data, size_t n, struct err *err);
@@ -391,6 +391,8 @@ struct jit_cut {
 	uint64_t off;
 };
 bool jit_codes_cut(const struct jit_codes *j, size_t i, struct jit_cut *ret);
+/* Of how many processes what the recording holds was needed, and is damaged. */
+size_t jit_codes_damaged(const struct jit_codes *j);
 /* True if the file was opened for this process. */
 bool jit_codes_used_by(struct jit_codes *j, const struct dso *dump, uint32_t pid);
 /* The version of the code at a time: 1 at first, plus one for each piece of code emitted until

@@ -165,6 +165,11 @@ static int read_dump(struct jit_codes *j, const struct dso *dso, uint32_t pid, u
 	return 0;
 }
 
+size_t jit_codes_damaged(const struct jit_codes *j)
+{
+	return j->recorded.n_damaged;
+}
+
 bool jit_codes_cut(const struct jit_codes *j, size_t i, struct jit_cut *ret)
 {
 	if (i >= j->cuts.n)

@@ -102,8 +102,13 @@ int jit_recorded_get(struct jit_recorded *r, uint32_t pid, const struct jitdump 
 	if (i == HASH_NONE)
 		return 0;
 	d = &r->dumps.v[i];
-	if (!d->is_open && read_dump(d) == -ERR_NOMEM)
-		return err_nomem(err);
+	if (!d->is_open) {
+		int rc = read_dump(d);
+
+		if (rc == -ERR_NOMEM)
+			return err_nomem(err);
+		r->n_damaged += rc != 0;
+	}
 	d->is_open = true;
 	*ret = d->dump;
 	return 0;

@@ -121,6 +121,7 @@ void jit_pages_done(struct jitdump *j);
 /* jit_recorded.c: the jitdumps that a recording holds. */
 struct jit_recorded {
 	VEC(struct jit_recorded_dump) dumps;
+	size_t n_damaged;	  /* of those that were opened */
 	struct hash_table by_pid; /* -> index in dumps */
 };
 /* Reads the section, whose bytes must stay. Returns 0, -ERR_NOMEM, or -ERR_DAMAGED: what comes

@@ -146,7 +146,13 @@ static void keep_facts(struct loaded *l)
 			    "%s: the jitdump ends inside of a record at offset %#" PRIx64
 			    ": code that was made later has no names",
 			    cut.dump->path, cut.off);
-	l->damaged = s->damaged || s->interrupted || s->truncated || l->bundle_damaged;
+	if (jit_codes_damaged(l->jit))
+		loaded_note(l,
+			    "what it holds of the code of %zu process%s with a runtime is damaged: "
+			    "that has no names, and its stacks may end early",
+			    jit_codes_damaged(l->jit), jit_codes_damaged(l->jit) == 1 ? "" : "es");
+	l->damaged = jit_codes_damaged(l->jit) || s->damaged || s->interrupted || s->truncated ||
+		     l->bundle_damaged;
 	l->lost = perf_lost(s);
 	l->lost_bytes = s->lost_bytes;
 	l->tracepoints_lost = s->tracepoints_lost;

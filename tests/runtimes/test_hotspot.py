@@ -151,6 +151,15 @@ def damaged():
             quiet += 1
         loud += "runtimes" in p.stderr
     tap.check(not quiet and loud >= 3, f"damage: the rest is written ({loud} of 7 are told)")
+    told = 0
+    for i in range(1, 9):
+        copy = bytearray(whole)
+        copy[at + (len(whole) - at) * i // 9] ^= 1 << i % 8
+        with open("damaged.data", "wb") as f:
+            f.write(copy)
+        p = run([RESOLVE, "damaged.data", "-f", "folded"], check=False)
+        told += p.returncode == 1 and "a runtime is damaged" in p.stderr
+    tap.check(told == 8, f"one wrong bit in the packed code is told ({told} of 8)", p.returncode, p.stderr)
 
 
 def main():
