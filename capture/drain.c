@@ -7,7 +7,6 @@
 #include "base/buf.h"
 #include "base/hash.h"
 #include "capture/mmap2.h"
-#include "capture/secrets.h"
 #include "capture/switch_event.h"
 #include "capture/syscall_event.h"
 #include "reader/format.h"
@@ -67,15 +66,11 @@ static void hide_environment(struct drain *d, const struct sample_fields *l, con
 {
 	const size_t regs = f->abi ? 8 * (size_t)__builtin_popcountll(l->user_regs) : 0;
 	const size_t before = regs + 8; /* and the size of the stack */
-	size_t at;
 
 	if (!d->environs.on || !f->stack)
 		return;
-	if (f->sp && f->pid == f->tid) {
-		at = secrets_find(f->stack, f->stack_bytes, f->sp,
-				  f->abi == PERF_SAMPLE_REGS_ABI_32 ? 4 : 8);
-		environs_learn(&d->environs, f->pid, f->stack + at, f->stack_bytes - at);
-	}
+	environs_learn(&d->environs, f->pid, f->stack + f->strings_at,
+		       f->stack_bytes - f->strings_at);
 	environs_hide(&d->environs, f->pid, to + (f->stack - rec) - before,
 		      before + f->stack_bytes);
 }

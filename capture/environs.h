@@ -35,7 +35,7 @@ struct environs {
 	bool on;
 	struct hash_table by_pid;  /* -> index of texts: what /proc says, or ours */
 	struct hash_table learned; /* -> index of texts: what stacks say beside that */
-	struct hash_table ends;	   /* -> of the strings that were learned last: a hash of their end */
+	struct hash_table ends; /* -> of the strings that were learned last: a hash of their end */
 	VEC(struct environ_text) texts;
 	size_t bytes; /* of all of them */
 };
@@ -46,8 +46,8 @@ void environs_begin(struct environs *e);
 /* Takes a record of the kernel: exec gives a process a new environment. */
 void environs_note(struct environs *e, const uint8_t *rec, size_t n);
 /* What a stack copy of a process has of its environment: strings, each behind a NUL, as far as the
- * copy reaches (secrets_find()). A process may have ended before it was asked, or have been another
- * program then. */
+ * copy reaches (sample_facts.strings_at). A process may have ended before it was asked, or have
+ * been another program then. */
 void environs_learn(struct environs *e, uint32_t pid, const uint8_t *strings, size_t n);
 /* Replaces pieces of at least 8 bytes in n bytes copied from a process by dots: all of 15 and more,
  * shorter ones where they fill a word. Without memory some stay. Returns how many became dots. */

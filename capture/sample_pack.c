@@ -123,7 +123,7 @@ size_t sample_pack(const struct sample_fields *l, const uint8_t *rec, size_t n, 
 		goto verbatim;
 	ret->has_user_stack = true;
 	ret->stack = stack;
-	ret->stack_bytes = dyn;
+	ret->stack_bytes = ret->strings_at = dyn;
 	ret->stack_full = dyn == room;
 	if (ret->sp && dyn < size && (ret->sp + dyn) % page == 0) {
 		ret->short_at = ret->sp + dyn;
@@ -140,8 +140,9 @@ size_t sample_pack(const struct sample_fields *l, const uint8_t *rec, size_t n, 
 		memcpy(dst + len, stack, dyn);
 		/* Only the first thread of a process has these on its stack. */
 		if (l->hides_env && ret->sp && ret->pid == ret->tid)
-			secrets_clear(dst + len, dyn, ret->sp,
-				      ret->abi == PERF_SAMPLE_REGS_ABI_32 ? 4 : 8);
+			ret->strings_at =
+				dyn - secrets_clear(dst + len, dyn, ret->sp,
+						    ret->abi == PERF_SAMPLE_REGS_ABI_32 ? 4 : 8);
 		memset(dst + len + dyn, 0, keep - dyn);
 		put_u64(dst + len + keep, dyn);
 		len += keep + 8;

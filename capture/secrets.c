@@ -46,7 +46,8 @@ static size_t end_of_vector(const uint8_t *stack, size_t n, size_t at, uint64_t 
 	return 0;
 }
 
-size_t secrets_find(const uint8_t *stack, size_t n, uint64_t sp, unsigned word_bytes)
+/* Where the strings begin; n: not in this copy. */
+static size_t find(const uint8_t *stack, size_t n, uint64_t sp, unsigned word_bytes)
 {
 	const unsigned w = word_bytes;
 	size_t at = -sp % w, end;
@@ -64,7 +65,7 @@ size_t secrets_find(const uint8_t *stack, size_t n, uint64_t sp, unsigned word_b
 
 size_t secrets_clear(uint8_t *stack, size_t n, uint64_t sp, unsigned word_bytes)
 {
-	const size_t at = secrets_find(stack, n, sp, word_bytes);
+	const size_t at = find(stack, n, sp, word_bytes);
 
 	memset(stack + at, 0, n - at);
 	return n - at;
