@@ -1,6 +1,8 @@
 /* list.c - what can be recorded here, by name. */
 #include <dirent.h>
+#include <errno.h>
 #include <fnmatch.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -217,6 +219,8 @@ int capture_list(const char *what, const struct capture_list_options *opt,
 	const char *pattern = what ? what : "*";
 	int rc;
 
+	if (opt->pid && kill(opt->pid, 0) && errno == ESRCH)
+		return err_set(err, ERR_NOT_FOUND, NULL, "-p %d: no such process", (int)opt->pid);
 	if (probe_is_spec(pattern))
 		return list_places(&l, pattern, err);
 	if (is_path(pattern))

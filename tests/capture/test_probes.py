@@ -214,6 +214,9 @@ tap.check(re.search(r"\d+ hits of probes a second", p.stderr) and p.n_samples ==
 lines = run([CAPTURE, "--check"]).stdout.splitlines()
 tap.check(any(line.startswith("yes probes (uprobe:") for line in lines) and sum("system calls" in line or "kprobe" in line for line in lines) == 2, "--check: probes", lines)
 
+p = run([CAPTURE, "-l", "-p", "4194304", "./hello:*"], check=False)
+tap.check(p.returncode == 2 and "no such process" in p.stderr and not p.stdout, "--list of a process that is not there", p.stdout, p.stderr)
+
 # ---- C++, Go, Rust ------------------------------------------------------------------------------
 make("w.cc", CXX, "g++ -O2 w.cc -o w")
 same(probed("uprobe:./w:ns::W::run", "./w"), {"main;ns::W::run": 10}, "C++: all overloads")
