@@ -69,9 +69,9 @@ static void hide_environment(struct drain *d, const struct sample_fields *l, con
 
 	if (!d->environs.on || !f->stack)
 		return;
-	environs_learn(&d->environs, f->pid, f->stack + f->strings_at,
-		       f->stack_bytes - f->strings_at);
-	environs_hide(&d->environs, f->pid, to + (f->stack - rec) - before,
+	environs_learn(&d->environs, f->pid, f->time_ns, f->stack + f->strings_at,
+		       f->stack_bytes - f->strings_at, f->strings_whole);
+	environs_hide(&d->environs, f->pid, f->time_ns, to + (f->stack - rec) - before,
 		      before + f->stack_bytes);
 }
 

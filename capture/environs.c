@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "capture/attr.h"
 #include "capture/sysfile.h"
 
 enum {
@@ -17,6 +18,9 @@ enum {
 	TEXTS_BYTES_MAX = 16 << 20, /* of all */
 	PROCESSES_MAX = 1 << 16,
 	END_BYTES = 64,
+	/* In the place of the index of a text. */
+	EMPTY = 1 << 30,
+	NOT_KNOWN,
 };
 
 /* ---- values -------------------------------------------------------------------------------- */
@@ -135,46 +139,132 @@ none:
 	return HASH_NONE;
 }
 
-static uint32_t add_file(struct environs *e, const char *file)
+/* What /proc has of a process now. NOT_KNOWN: it has ended, is another user's, or is inside of
+ * execve(), where its new environment is in place before the kernel says so: then all is empty. */
+static uint32_t ask(struct environs *e, const char *pid)
 {
+	char file[64];
 	size_t n = 0;
-	char *v = sysfile_read_all(file, TEXT_MAX, &n);
+	bool is_there;
+	uint32_t i;
+	char *v;
 
-	return add_text(e, v, n);
+	snprintf(file, sizeof file, "/proc/%s/environ", pid);
+	v = sysfile_read_all(file, TEXT_MAX, &n);
+	if (v && n) {
+		i = add_text(e, v, n);
+		return i == HASH_NONE ? NOT_KNOWN : i;
+	}
+	free(v);
+	snprintf(file, sizeof file, "/proc/%s/cmdline", pid);
+	v = sysfile_read_all(file, TEXT_MAX, &n);
+	is_there = v && n;
+	free(v);
+	return is_there ? EMPTY : NOT_KNOWN;
 }
 
 void environs_begin(struct environs *e)
 {
 	e->on = true;
-	add_file(e, "/proc/self/environ");
+	ask(e, "self");
+}
+
+/* For what has no entry: nothing is known of it. */
+static const struct environ_process unknown = {.asked = NOT_KNOWN, .learned = NOT_KNOWN};
+
+/* NULL: none, and `adds` is not set or there is no room. */
+static struct environ_process *process_of(struct environs *e, uint32_t pid, bool adds)
+{
+	uint32_t i = hash_get(&e->by_pid, pid);
+
+	if (i != HASH_NONE)
+		return &e->processes.v[i];
+	i = (uint32_t)e->processes.n;
+	if (!adds || i >= PROCESSES_MAX || vec_push(&e->processes, unknown))
+		return NULL;
+	if (hash_put(&e->by_pid, pid, i)) {
+		e->processes.n--;
+		return NULL;
+	}
+	return &e->processes.v[i];
+}
+
+/* Records of several processors come in any order. Returns whether none is later. */
+static bool note_exec(struct environ_process *p, uint64_t time_ns)
+{
+	uint64_t at = time_ns, later;
+
+	for (size_t i = 0; i < ENVIRON_EXECS; i++)
+		if (at > p->exec_ns[i]) {
+			later = p->exec_ns[i];
+			p->exec_ns[i] = at;
+			at = later;
+		}
+	p->asked = NOT_KNOWN;
+	return p->exec_ns[0] == time_ns;
+}
+
+/* The same environment, until it executes something. What had this pid before is another process.
+ */
+static void note_fork(struct environs *e, uint32_t pid, uint32_t parent, uint64_t time_ns)
+{
+	struct environ_process *p = process_of(e, pid, true);
+	const struct environ_process *from = process_of(e, parent, false);
+
+	if (!p)
+		return;
+	if (note_exec(p, time_ns) && from && from->exec_ns[0] <= time_ns)
+		p->asked = from->asked;
 }
 
 void environs_note(struct environs *e, const uint8_t *rec, size_t n)
 {
 	struct perf_event_header h;
-	uint32_t pid;
+	struct environ_process *p;
+	uint32_t pid, parent;
+	uint64_t time_ns;
 
-	if (!e->on || n < sizeof h + sizeof pid)
+	if (!e->on || n < sizeof h + 8 + ATTR_SAMPLE_ID_BYTES)
 		return;
 	memcpy(&h, rec, sizeof h);
 	memcpy(&pid, rec + sizeof h, sizeof pid);
-	if (h.type == PERF_RECORD_COMM && h.misc & PERF_RECORD_MISC_COMM_EXEC)
-		hash_remove(&e->by_pid, pid);
+	memcpy(&parent, rec + sizeof h + 4, sizeof parent); /* of FORK */
+	memcpy(&time_ns, rec + n - ATTR_SAMPLE_ID_BYTES + 8, sizeof time_ns);
+	if (h.type == PERF_RECORD_FORK && pid != parent)
+		note_fork(e, pid, parent, time_ns);
+	if (h.type != PERF_RECORD_COMM || !(h.misc & PERF_RECORD_MISC_COMM_EXEC))
+		return;
+	p = process_of(e, pid, true);
+	if (p)
+		note_exec(p, time_ns);
 }
 
-static const struct environ_text *text_of(struct environs *e, uint32_t pid)
+/* Was it the same program at both times? */
+static bool is_same_program(const struct environ_process *p, uint64_t a, uint64_t b)
 {
-	uint32_t i = hash_get(&e->by_pid, pid);
-	char file[64];
+	const uint64_t first = a < b ? a : b, last = a < b ? b : a;
 
-	if (i == HASH_NONE) {
-		snprintf(file, sizeof file, "/proc/%" PRIu32 "/environ", pid);
-		i = add_file(e, file);
-		i = i == HASH_NONE ? 0 : i;
-		if (e->by_pid.n < PROCESSES_MAX)
-			hash_put(&e->by_pid, pid, i);
+	for (size_t i = 0; i < ENVIRON_EXECS; i++)
+		if (p->exec_ns[i] > first && p->exec_ns[i] <= last)
+			return false;
+	return first >= p->exec_ns[ENVIRON_EXECS - 1]; /* earlier ones are forgotten */
+}
+
+/* What /proc says of a process, if that is also what it had at that time, to *is_known. */
+static const struct environ_text *text_of(struct environs *e, uint32_t pid,
+					  struct environ_process *p, uint64_t time_ns,
+					  bool *is_known)
+{
+	char text[16];
+
+	if (p->asked == NOT_KNOWN) {
+		snprintf(text, sizeof text, "%" PRIu32, pid);
+		p->asked = ask(e, text);
 	}
-	return i < e->texts.n ? &e->texts.v[i] : NULL;
+	*is_known = p->asked != NOT_KNOWN && time_ns >= p->exec_ns[0];
+	if (p->asked == NOT_KNOWN) /* it may have inherited ours */
+		return e->texts.n ? &e->texts.v[0] : NULL;
+	return p->asked < e->texts.n ? &e->texts.v[p->asked] : NULL;
 }
 
 /* Are all values of b among those of a? */
@@ -194,54 +284,63 @@ static bool has_all(const struct environ_text *a, const struct environ_text *b)
 	return true;
 }
 
-void environs_learn(struct environs *e, uint32_t pid, const uint8_t *strings, size_t n)
+void environs_learn(struct environs *e, uint32_t pid, uint64_t time_ns, const uint8_t *strings,
+		    size_t n, bool is_whole)
 {
 	const size_t end = n < END_BYTES ? n : END_BYTES;
-	const uint32_t hash = (uint32_t)hash_bytes(strings + n - end, end) >> 1;
-	const struct environ_text *asked;
-	uint32_t i;
+	const uint32_t hash = (uint32_t)hash_bytes(strings + n - end, end);
+	struct environ_process *p = e->on && n ? process_of(e, pid, true) : NULL;
 	char *v;
 
-	if (!e->on || !n || hash_get(&e->ends, pid) == hash || e->ends.n >= PROCESSES_MAX)
+	if (!p)
 		return;
-	hash_put(&e->ends, pid, hash);
-	v = malloc(n);
-	if (v)
-		memcpy(v, strings, n);
-	i = add_text(e, v, n);
-	asked = text_of(e, pid);
-	if (i == HASH_NONE || (asked && has_all(asked, &e->texts.v[i])))
-		hash_remove(&e->learned, pid);
-	else
-		hash_put(&e->learned, pid, i);
+	if (p->learned == NOT_KNOWN || p->end != hash ||
+	    !is_same_program(p, p->learned_ns, time_ns)) {
+		v = malloc(n);
+		if (v)
+			memcpy(v, strings, n);
+		p->learned = add_text(e, v, n);
+		p->learned = p->learned == HASH_NONE ? NOT_KNOWN : p->learned;
+		p->covering = NOT_KNOWN;
+		p->is_part = !is_whole;
+		p->end = hash;
+	}
+	p->learned_ns = time_ns;
+}
+
+static bool is_piece(const struct environ_text *t, const uint8_t *p, uint64_t seed)
+{
+	return find(t, word_at(p), seed) < t->n;
 }
 
 /* Is the word behind a piece no more of it, but an address whose first bytes look so? Of text there
  * is nothing behind the first NUL. */
-static bool may_be_address(const struct environ_text *t, size_t pos, const uint8_t *bytes, size_t n)
+static bool may_be_address(const struct environ_text *t, const uint8_t *bytes, size_t n,
+			   uint64_t seed)
 {
-	size_t filled;
+	size_t filled, i;
 
 	if (n < WORD || bytes[WORD - 1])
 		return false;
 	filled = strnlen((const char *)bytes, WORD);
-	return word_at(bytes) >> 8 * filled || t->n - pos < filled ||
-	       memcmp(bytes, t->v + pos, filled) != 0;
+	for (i = 1; i <= filled; i++)
+		if (!is_piece(t, bytes + i - WORD, seed))
+			return true;
+	return word_at(bytes) >> 8 * filled;
 }
 
-/* Replaces the value at `pos` as far as the bytes around `at`, which are 8 of it, are the same.
- * Returns where that ends. */
-static size_t hide_around(const struct environ_text *t, size_t pos, uint8_t *bytes, size_t n,
-			  size_t at, size_t *hidden)
+/* Replaces the 8 bytes at `at`, which are of a value, and what is around them as far as any 8 bytes
+ * in it are. Returns where that ends. */
+static size_t hide_around(const struct environ_text *t, uint8_t *bytes, size_t n, size_t at,
+			  uint64_t seed, size_t *hidden)
 {
 	size_t start = at, end = at + WORD;
 
-	while (start && pos && t->v[pos - 1] && bytes[start - 1] == (uint8_t)t->v[pos - 1])
-		start--, pos--;
-	pos += end - start;
-	while (end < n && pos < t->n && t->v[pos] && bytes[end] == (uint8_t)t->v[pos] &&
-	       (end % WORD || !may_be_address(t, pos, bytes + end, n - end)))
-		end++, pos++;
+	while (start && is_piece(t, bytes + start - 1, seed))
+		start--;
+	while (end < n && is_piece(t, bytes + end + 1 - WORD, seed) &&
+	       (end % WORD || !may_be_address(t, bytes + end, n - end, seed)))
+		end++;
 	memset(bytes + start, FILL, end - start);
 	*hidden += end - start;
 	return end;
@@ -250,27 +349,87 @@ static size_t hide_around(const struct environ_text *t, size_t pos, uint8_t *byt
 static size_t hide(const struct environ_text *t, uint8_t *bytes, size_t n)
 {
 	const uint64_t seed = hash_secret();
-	size_t at = 0, pos, hidden = 0, end;
-	uint64_t w;
+	size_t at = 0, hidden = 0, end;
 
 	while (t->n && at + WORD <= n) {
-		w = word_at(bytes + at);
-		pos = w >> 56 ? find(t, w, seed) : t->n; /* 0: an address, or a small number */
-		end = pos < t->n ? hide_around(t, pos, bytes, n, at, &hidden) : at + WORD;
+		end = at + WORD;
+		/* 0: an address, or a small number */
+		if (bytes[end - 1] && is_piece(t, bytes + at, seed))
+			end = hide_around(t, bytes, n, at, seed, &hidden);
 		at = (end + WORD - 1) / WORD * WORD;
 	}
 	return hidden;
 }
 
-size_t environs_hide(struct environs *e, uint32_t pid, uint8_t *bytes, size_t n)
+static bool is_text(uint8_t c)
 {
-	const struct environ_text *t = e->on ? text_of(e, pid) : NULL;
-	const uint32_t learned = e->on ? hash_get(&e->learned, pid) : HASH_NONE;
-	size_t hidden = t ? hide(t, bytes, n) : 0;
+	return c >= ' ' && c != 0x7f;
+}
 
-	if (learned != HASH_NONE)
-		hidden += hide(&e->texts.v[learned], bytes, n);
+static size_t text_bytes(const uint8_t *bytes, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && is_text(bytes[i]))
+		i++;
+	return i;
+}
+
+/* How much of what is behind a text belongs to it: no address does (environs.h). */
+static size_t rest_of_text(const uint8_t *bytes, size_t n)
+{
+	const size_t filled = text_bytes(bytes, n < WORD ? n : WORD);
+
+	if (n >= WORD && !bytes[WORD - 1] && filled < WORD && word_at(bytes) >> 8 * filled)
+		return 0;
+	return filled;
+}
+
+/* All texts that fill a word, of a process whose environment is not known. */
+static size_t hide_texts(uint8_t *bytes, size_t n)
+{
+	size_t at = 0, start, end, hidden = 0;
+
+	for (; at + WORD <= n; at = end) {
+		end = at + WORD;
+		if (text_bytes(bytes + at, WORD) < WORD)
+			continue;
+		for (start = at; start && is_text(bytes[start - 1]); start--)
+			;
+		while (end + WORD <= n && text_bytes(bytes + end, WORD) == WORD)
+			end += WORD;
+		hidden += end - start;
+		memset(bytes + start, FILL, end - start);
+		start = rest_of_text(bytes + end, n - end);
+		memset(bytes + end, FILL, start);
+		hidden += start;
+	}
 	return hidden;
+}
+
+size_t environs_hide(struct environs *e, uint32_t pid, uint64_t time_ns, uint8_t *bytes, size_t n)
+{
+	struct environ_process none = unknown;
+	struct environ_process *p = e->on ? process_of(e, pid, true) : NULL;
+	const struct environ_text *asked, *learned = NULL;
+	bool is_known;
+	size_t hidden;
+
+	if (!e->on)
+		return 0;
+	p = p ? p : &none;
+	asked = text_of(e, pid, p, time_ns, &is_known);
+	if (p->learned != NOT_KNOWN)
+		learned = &e->texts.v[p->learned];
+	if (learned && asked && p->covering != p->asked) {
+		p->is_covered = has_all(asked, learned);
+		p->covering = p->asked;
+	}
+	is_known |= learned && !p->is_part && is_same_program(p, p->learned_ns, time_ns);
+	hidden = asked ? hide(asked, bytes, n) : 0;
+	if (learned && !(asked && p->is_covered))
+		hidden += hide(learned, bytes, n);
+	return hidden + (is_known ? 0 : hide_texts(bytes, n));
 }
 
 void environs_done(struct environs *e)
@@ -282,8 +441,7 @@ void environs_done(struct environs *e)
 		free(e->texts.v[i].slots);
 	}
 	vec_done(&e->texts);
+	vec_done(&e->processes);
 	hash_done(&e->by_pid);
-	hash_done(&e->learned);
-	hash_done(&e->ends);
 	*e = (struct environs){0};
 }

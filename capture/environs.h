@@ -4,9 +4,10 @@
  * environment, and later frames with large buffers lie over that; so pieces of up to 64 bytes are
  * in some stack copies. Which bytes are such pieces is known by the environment itself, as
  * /proc/PID/environ has it when a process is first sampled, or if that is too late the end of its
- * first thread's stack. Only values count, of variables that
- * may hold secrets: not paths, names of users and languages, which are also file names and texts
- * that programs are about.
+ * first thread's stack. Only values count, of variables that may hold secrets: not paths, names of
+ * users and languages, which are also file names and texts that programs are about. Where neither
+ * says what a process has, as it has ended and its stack was not copied to its end, all texts
+ * count.
  *
  * An address is never taken for one: the highest byte of a word that is replaced is not 0, and all
  * 8 are bytes of a value. Behind them a word whose highest byte is 0 is text only if all of it is,
@@ -30,28 +31,42 @@ struct environ_text {
 	size_t mask;
 };
 
+enum { ENVIRON_EXECS = 3 };
+
+struct environ_process {
+	uint32_t asked;	  /* of which text; since the last execve() that was noted */
+	uint32_t learned; /* of which text: what a stack said */
+	uint32_t end;	  /* a hash of the end of that */
+	bool is_part;	  /* it has more */
+	bool is_covered;  /* all of it is in the text `covering` */
+	uint32_t covering;
+	uint64_t learned_ns;
+	uint64_t exec_ns[ENVIRON_EXECS]; /* when it began to have another environment; last first */
+};
+
 /* Zeroed: hides nothing. */
 struct environs {
 	bool on;
-	struct hash_table by_pid;  /* -> index of texts: what /proc says, or ours */
-	struct hash_table learned; /* -> index of texts: what stacks say beside that */
-	struct hash_table ends; /* -> of the strings that were learned last: a hash of their end */
+	struct hash_table by_pid; /* -> index of processes */
+	VEC(struct environ_process) processes;
 	VEC(struct environ_text) texts;
 	size_t bytes; /* of all of them */
 };
 
-/* From now on, for processes that cannot be asked any more, by what this process has: its command
- * inherits that. */
+/* From now on. Of processes that cannot be asked any more what this one has is hidden besides:
+ * commands inherit that. */
 void environs_begin(struct environs *e);
-/* Takes a record of the kernel: exec gives a process a new environment. */
+/* Takes a record of the kernel: exec gives a process a new environment. Records of a time come
+ * before its samples. */
 void environs_note(struct environs *e, const uint8_t *rec, size_t n);
 /* What a stack copy of a process has of its environment: strings, each behind a NUL, as far as the
- * copy reaches (sample_facts.strings_at). A process may have ended before it was asked, or have
- * been another program then. */
-void environs_learn(struct environs *e, uint32_t pid, const uint8_t *strings, size_t n);
+ * copy reaches (sample_facts.strings_at, strings_whole). A process may have ended before it was
+ * asked, or have been another program then. Times are those of samples. */
+void environs_learn(struct environs *e, uint32_t pid, uint64_t time_ns, const uint8_t *strings,
+		    size_t n, bool is_whole);
 /* Replaces pieces of at least 8 bytes in n bytes copied from a process by dots: all of 15 and more,
- * shorter ones where they fill a word. Without memory some stay. Returns how many became dots. */
-size_t environs_hide(struct environs *e, uint32_t pid, uint8_t *bytes, size_t n);
+ * shorter ones where they fill a word. UINT64_MAX: now. Returns how many became dots. */
+size_t environs_hide(struct environs *e, uint32_t pid, uint64_t time_ns, uint8_t *bytes, size_t n);
 void environs_done(struct environs *e);
 
 #endif

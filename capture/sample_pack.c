@@ -94,6 +94,15 @@ void sample_set_id(uint8_t *rec, uint64_t id)
 	put_u64(rec + sizeof(struct perf_event_header), id);
 }
 
+static void find_strings(struct sample_facts *f)
+{
+	const struct secrets s = secrets_find(f->stack, f->stack_bytes, f->sp,
+					      f->abi == PERF_SAMPLE_REGS_ABI_32 ? 4 : 8);
+
+	f->strings_at = s.at;
+	f->strings_whole = s.is_whole;
+}
+
 size_t sample_pack(const struct sample_fields *l, const uint8_t *rec, size_t n, uint8_t *dst,
 		   struct sample_facts *ret)
 {
@@ -140,10 +149,8 @@ size_t sample_pack(const struct sample_fields *l, const uint8_t *rec, size_t n, 
 		memcpy(dst + len, stack, dyn);
 		/* Only the first thread of a process has these on its stack. */
 		if (l->hides_env && ret->sp && ret->pid == ret->tid)
-			ret->strings_at =
-				dyn - secrets_clear(dst + len, dyn, ret->sp,
-						    ret->abi == PERF_SAMPLE_REGS_ABI_32 ? 4 : 8);
-		memset(dst + len + dyn, 0, keep - dyn);
+			find_strings(ret);
+		memset(dst + len + ret->strings_at, 0, keep - ret->strings_at);
 		put_u64(dst + len + keep, dyn);
 		len += keep + 8;
 	}

@@ -25,8 +25,10 @@ static bool is_page_size(uint64_t v)
 	return v == 4096 || v == 16384 || v == 65536;
 }
 
-/* Follows the pairs from `at` on to the end of the vector; 0: it is none. */
-static size_t end_of_vector(const uint8_t *stack, size_t n, size_t at, uint64_t sp, unsigned w)
+/* Follows the pairs from `at` on to the end of the vector; 0: it is none. *name: where the name of
+ * the program is, which is the last string. */
+static size_t end_of_vector(const uint8_t *stack, size_t n, size_t at, uint64_t sp, unsigned w,
+			    uint64_t *name)
 {
 	uint64_t random = 0, end;
 	unsigned i;
@@ -36,6 +38,8 @@ static size_t end_of_vector(const uint8_t *stack, size_t n, size_t at, uint64_t 
 
 		if (type == AT_RANDOM)
 			random = value;
+		if (type == AT_EXECFN)
+			*name = value;
 		if (type == AT_NULL) {
 			end = sp + at + 2 * w;
 			return random >= end && random - end < RANDOM_NEAR ? at + 2 * w : 0;
@@ -46,26 +50,28 @@ static size_t end_of_vector(const uint8_t *stack, size_t n, size_t at, uint64_t 
 	return 0;
 }
 
-/* Where the strings begin; n: not in this copy. */
-static size_t find(const uint8_t *stack, size_t n, uint64_t sp, unsigned word_bytes)
+struct secrets secrets_find(const uint8_t *stack, size_t n, uint64_t sp, unsigned word_bytes)
 {
 	const unsigned w = word_bytes;
 	size_t at = -sp % w, end;
+	uint64_t name;
 
 	for (; at + 2 * w <= n; at += w) {
 		if (word_at(stack + at, w) != AT_PAGESZ ||
 		    !is_page_size(word_at(stack + at + w, w)))
 			continue;
-		end = end_of_vector(stack, n, at, sp, w);
+		name = 0;
+		end = end_of_vector(stack, n, at, sp, w, &name);
 		if (end)
-			return end;
+			return (struct secrets){end, name - sp < n && memchr(stack + (name - sp), 0,
+									     n - (name - sp))};
 	}
-	return n;
+	return (struct secrets){n, false};
 }
 
 size_t secrets_clear(uint8_t *stack, size_t n, uint64_t sp, unsigned word_bytes)
 {
-	const size_t at = find(stack, n, sp, word_bytes);
+	const size_t at = secrets_find(stack, n, sp, word_bytes).at;
 
 	memset(stack + at, 0, n - at);
 	return n - at;

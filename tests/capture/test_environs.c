@@ -1,5 +1,6 @@
 /* test_environs.c - pieces of the environment in bytes that were copied from a process: this one,
  * which has another environment than it began with only if it says so. */
+#include <linux/perf_event.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +14,7 @@
 #include "capture/environs.h"
 
 static const char token[] = "SESAME0123456789abcdefghijklmnop";
+static const char repeated[] = "abc0123450123450123450xyz";
 static const char path[] = "/a/folder/that/is/no/secret";
 
 /* All bytes but those of [at, at + size) as they were. */
@@ -37,16 +39,16 @@ static void pieces(void **state)
 				memset(was, 0xee, sizeof was);
 				memcpy(was + at, token + from, size);
 				memcpy(bytes, was, sizeof was);
-				assert_int_equal(
-					environs_hide(&e, (uint32_t)getpid(), bytes, sizeof bytes),
-					size);
+				assert_int_equal(environs_hide(&e, (uint32_t)getpid(), 1, bytes,
+							       sizeof bytes),
+						 size);
 				expect(bytes, was, sizeof bytes, at, size);
 			}
 	/* A word that is filled by one. */
 	memset(was, 0xee, sizeof was);
 	memcpy(was + 16, token + 3, 8);
 	memcpy(bytes, was, sizeof was);
-	assert_int_equal(environs_hide(&e, (uint32_t)getpid(), bytes, sizeof bytes), 8);
+	assert_int_equal(environs_hide(&e, (uint32_t)getpid(), 1, bytes, sizeof bytes), 8);
 	expect(bytes, was, sizeof bytes, 16, 8);
 	environs_done(&e);
 }
@@ -64,12 +66,34 @@ static void others_stay(void **state)
 	memcpy(&words[5], path, sizeof path - 1);
 	memcpy(&words[20], "SESAME0", 7); /* less than a word */
 	memcpy(was, words, sizeof was);
-	assert_int_equal(environs_hide(&e, (uint32_t)getpid(), (uint8_t *)words, sizeof words), 0);
+	assert_int_equal(environs_hide(&e, (uint32_t)getpid(), 1, (uint8_t *)words, sizeof words),
+			 0);
 	assert_memory_equal(words, was, sizeof was);
 	/* The end of the bytes is the end of what is looked at. */
-	assert_int_equal(environs_hide(&e, (uint32_t)getpid(), (uint8_t *)words, 7), 0);
+	assert_int_equal(environs_hide(&e, (uint32_t)getpid(), 1, (uint8_t *)words, 7), 0);
 	environs_done(&e);
-	assert_int_equal(environs_hide(&e, (uint32_t)getpid(), (uint8_t *)words, sizeof words), 0);
+	assert_int_equal(environs_hide(&e, (uint32_t)getpid(), 1, (uint8_t *)words, sizeof words),
+			 0);
+}
+
+/* The same 8 bytes are in the value more than once: what is around each of them counts. */
+static void repeats(void **state)
+{
+	struct environs e = {0};
+	uint8_t bytes[64];
+	const size_t n = sizeof repeated - 1;
+
+	(void)state;
+	environs_begin(&e);
+	for (size_t at = 0; at < 16; at++)
+		for (size_t from = 0; n - from >= 15; from++) {
+			memset(bytes, 1, sizeof bytes);
+			memcpy(bytes + at, repeated + from, n - from);
+			assert_int_equal(
+				environs_hide(&e, (uint32_t)getpid(), 1, bytes, sizeof bytes),
+				n - from);
+		}
+	environs_done(&e);
 }
 
 /* Behind a piece there may be an address that begins with the next bytes of the value by chance. */
@@ -82,25 +106,45 @@ static void behind_a_piece(void **state)
 	environs_begin(&e);
 	memcpy(&words[1], token + 6, 8); /* "01234567" */
 	words[2] = address;
-	assert_int_equal(environs_hide(&e, (uint32_t)getpid(), (uint8_t *)words, sizeof words), 8);
+	assert_int_equal(environs_hide(&e, (uint32_t)getpid(), 1, (uint8_t *)words, sizeof words),
+			 8);
 	assert_int_equal(words[2], address);
 	/* The end of the value, and its NUL. */
 	memset(words, 0, sizeof words);
 	memcpy(&words[1], token + sizeof token - 1 - 13, 13);
-	assert_int_equal(environs_hide(&e, (uint32_t)getpid(), (uint8_t *)words, sizeof words), 13);
+	assert_int_equal(environs_hide(&e, (uint32_t)getpid(), 1, (uint8_t *)words, sizeof words),
+			 13);
 	environs_done(&e);
 }
 
-/* One that cannot be asked has what this one has. */
+/* Of one that cannot be asked every text may be of its environment, but no address is. */
 static void gone(void **state)
 {
+	static const char other[] = "/any text, and where it ends";
+	const uint64_t address = 0x7ffc00000000u | '9' << 8 | '8';
 	struct environs e = {0};
-	uint8_t bytes[64] = {0};
+	uint64_t words[16];
+	uint8_t was[sizeof words], *bytes = (uint8_t *)words;
 
 	(void)state;
 	environs_begin(&e);
-	memcpy(bytes + 8, token, sizeof token);
-	assert_int_equal(environs_hide(&e, UINT32_MAX, bytes, sizeof bytes), sizeof token - 1);
+	for (size_t at = 16; at < 24; at++) {
+		for (size_t i = 0; i < 16; i++)
+			words[i] = address;
+		words[2] = 0x0101010101010101;
+		memcpy(bytes + at, other, sizeof other);
+		memset(bytes + at + sizeof other, 0, -(at + sizeof other) % 8);
+		memcpy(was, bytes, sizeof was);
+		assert_int_equal(environs_hide(&e, UINT32_MAX, 1, bytes, sizeof words),
+				 sizeof other - 1);
+		expect(bytes, was, sizeof words, at, sizeof other - 1);
+	}
+	/* A word of text, and an address. */
+	words[2] = words[3] = address;
+	memcpy(&words[2], "ABCDEFGH", 8);
+	assert_int_equal(environs_hide(&e, UINT32_MAX, 1, (uint8_t *)&words[1], 24), 8);
+	assert_int_equal(words[3], address);
+	assert_int_equal(words[1], address);
 	environs_done(&e);
 }
 
@@ -109,20 +153,57 @@ static void learned(void **state)
 {
 	static const char strings[] =
 		"\x81\x02random bytes\0x86_64\0./program\0-v\0"
-		"LEARNED_TOKEN=only-of-a-short-process\0HOME=/only-of-a-home-folder";
+		"LEARNED_TOKEN=only-of-a-short-process\0HOME=/only-of-a-home-folder\0"
+		"./program\0\0\0\0\0\0\0";
 	static const char value[] = "only-of-a-short-process";
 	struct environs e = {0};
 	uint8_t bytes[64] = {0};
 
 	(void)state;
 	environs_begin(&e);
-	memcpy(bytes + 8, value, sizeof value);
-	assert_int_equal(environs_hide(&e, UINT32_MAX, bytes, sizeof bytes), 0);
-	environs_learn(&e, UINT32_MAX, (const uint8_t *)strings, 0);
-	environs_learn(&e, UINT32_MAX, (const uint8_t *)strings, sizeof strings - 1);
-	assert_int_equal(environs_hide(&e, UINT32_MAX, bytes, sizeof bytes), sizeof value - 1);
+	/* Of a part the rest is not known. */
+	environs_learn(&e, UINT32_MAX - 1, 1, (const uint8_t *)strings, sizeof strings - 16, false);
 	memcpy(bytes + 8, "/only-of-a-home-folder", 22);
-	assert_int_equal(environs_hide(&e, UINT32_MAX, bytes, sizeof bytes), 0);
+	assert_int_equal(environs_hide(&e, UINT32_MAX - 1, 1, bytes, sizeof bytes), 22);
+	memset(bytes, 0, sizeof bytes);
+	memcpy(bytes + 8, value, sizeof value);
+	environs_learn(&e, UINT32_MAX, 1, (const uint8_t *)strings, 0, true);
+	environs_learn(&e, UINT32_MAX, 1, (const uint8_t *)strings, sizeof strings, true);
+	assert_int_equal(environs_hide(&e, UINT32_MAX, 1, bytes, sizeof bytes), sizeof value - 1);
+	memcpy(bytes + 8, "/only-of-a-home-folder", 22);
+	assert_int_equal(environs_hide(&e, UINT32_MAX, 1, bytes, sizeof bytes), 0);
+	environs_done(&e);
+}
+
+/* What a process had before execve() says nothing of what it has then. */
+static void after_exec(void **state)
+{
+	static const char strings[] =
+		"OLD_TOKEN=of-the-former-program\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+	static const char value[] = "of-the-later-program";
+	struct {
+		struct perf_event_header h;
+		uint32_t pid, tid;
+		char comm[8];
+		uint64_t pid_tid, time_ns, cpu, id;
+	} rec = {
+		.h = {PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC, sizeof rec},
+		.pid = UINT32_MAX,
+		.tid = UINT32_MAX,
+		.time_ns = 7,
+	};
+	struct environs e = {0};
+	uint8_t bytes[32];
+
+	(void)state;
+	environs_begin(&e);
+	environs_note(&e, (const uint8_t *)&rec, sizeof rec); /* it is read first */
+	environs_learn(&e, UINT32_MAX, 5, (const uint8_t *)strings, sizeof strings, true);
+	for (uint64_t t = 6; t <= 8; t++) {
+		memcpy(bytes, value, sizeof value);
+		assert_int_equal(environs_hide(&e, UINT32_MAX, t, bytes, sizeof value),
+				 t < 7 ? 0 : sizeof value - 1);
+	}
 	environs_done(&e);
 }
 
@@ -131,12 +212,14 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pieces),	  cmocka_unit_test(others_stay),
 		cmocka_unit_test(behind_a_piece), cmocka_unit_test(gone),
-		cmocka_unit_test(learned),
+		cmocka_unit_test(repeats),	  cmocka_unit_test(learned),
+		cmocka_unit_test(after_exec),
 	};
 
 	(void)argc;
 	if (!getenv("PLANTED")) {
 		setenv("PLANTED", token, 1);
+		setenv("PLANTED_TOO", repeated, 1);
 		setenv("TEST_PATH", path, 1);
 		execv("/proc/self/exe", argv);
 		return 1;

@@ -26,6 +26,10 @@ def share(text, *names):
 
 
 def beside():
+def share_of(stacks, function):
+    return 100 * sum(n for s, n in stacks.items() if function in s) / max(sum(stacks.values()), 1)
+
+
     p = record("--bundle", "--", THREADS, "1", "2000")
     tap.check("bundle of" in p.stderr and "made in" in p.stderr, "the summary says what the bundle cost", p.stderr)
     a, b = run([RESOLVE, "-q", "x.data"]).stdout, elsewhere("x.data", check=False).stdout
@@ -232,6 +236,16 @@ def compiled_once():
     with open("one.c", "w") as f:
         f.write("void other(long);\nvoid here(long n) { for (volatile long i = 0; i < n; i++) ; }\n"
                 "int main(int argc, char **argv) { if (argc > 1) other(80000000); else here(80000000); return 0; }\n")
+    # Processes that have ended when their samples are read, with a token of their own.
+    own = token[::-1]
+    with open("script", "w") as f:
+        f.write(f"for i in 1 2 3 4 5 6 7 8 9 10 11 12; do PLANTED={own} ./copies 0.01; done\n")
+    run([CAPTURE, *SAMPLE, "--no-compress", "-o", "x.data", "--", "sh", "script"], env={k: v for k, v in env.items() if k != "PLANTED"})
+    with open("x.data", "rb") as f:
+        data = f.read()
+    n = sum(own[i:i + 15].encode() in data for i in range(len(own) - 15))
+    stacks = folded(run([RESOLVE, "-q", "--comm", "copies", "x.data"]).stdout)
+    tap.check(n == 0 and share_of(stacks, "main") > 50, "copies of a token that only short processes have", n, str(stacks)[:500])
     with open("two.cc", "w") as f:
         f.write('#include <map>\n#include <string>\nstd::map<std::string, int> some;\n'
                 'extern "C" void other(long n) { some["a"] = 1; for (volatile long i = 0; i < n; i++) ; }\n')
