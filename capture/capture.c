@@ -586,20 +586,39 @@ static void add_bundle(struct recording *r)
 	vec_done(&section);
 }
 
+static void measure_file(struct recording *r, const struct record_writer_totals *totals)
+{
+	struct stat st;
+
+	if (r->file.is_pipe)
+		r->result->bytes_written = r->file.data_off + totals->data_bytes;
+	else if (!fstat(r->file.fd, &st))
+		r->result->bytes_written = (uint64_t)st.st_size;
+}
+
+/* All samples are written: a ^C from here on leaves out the bundle only. */
+static void begin_bundling(struct recording *r, const struct record_writer_totals *totals)
+{
+	r->result->raw_bytes = totals->raw_bytes;
+	measure_file(r, totals);
+	if (!r->opt->bundling || !r->opt->bundle || !r->file.is_regular)
+		return;
+	if (r->opt->complete)
+		r->opt->complete(r->opt->progress_arg, r->result);
+	*r->opt->bundling = r->child.pid ? (int)r->child.pid : 1;
+}
+
 int recording_finish_file(struct recording *r, int rc, struct err *err)
 {
 	struct record_writer_totals totals = {0};
 	struct err later;
-	struct stat st;
 	int werr = record_writer_finish(r->drain.writer, &totals);
 
 	r->drain.writer = NULL;
-	/* A ^C from here on leaves out the bundle only: all samples are written. */
-	if (r->opt->bundling && r->opt->bundle && r->file.is_regular)
-		*r->opt->bundling = r->child.pid ? (int)r->child.pid : 1;
 	if (werr && !rc)
 		rc = err_errno(err, werr, r->file.path, "write (what was written before is kept)");
 	account_unwritten(r, &totals);
+	begin_bundling(r, &totals);
 	r->facts.raw_bytes = totals.raw_bytes;
 	r->facts.data_bytes = totals.data_bytes;
 	r->facts.first_sample_ns = r->drain.first_sample_ns;
@@ -614,11 +633,7 @@ int recording_finish_file(struct recording *r, int rc, struct err *err)
 		add_bundle(r);
 	if (r->opt->bundling)
 		*r->opt->bundling = 0;
-	r->result->raw_bytes = totals.raw_bytes;
-	if (r->file.is_pipe)
-		r->result->bytes_written = r->file.data_off + totals.data_bytes;
-	else if (!fstat(r->file.fd, &st))
-		r->result->bytes_written = (uint64_t)st.st_size;
+	measure_file(r, &totals);
 	werr = perfdata_close(&r->file, &later);
 	if (werr && !rc) {
 		rc = werr;

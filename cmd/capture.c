@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -19,15 +20,15 @@ static volatile int snapshot_asked;
 /* Not 0 while the bundle is made, after which nothing else is left to do but to end the command:
  * its process, or 1. */
 static volatile int bundling;
+/* Printed if it is left out; complete before `bundling` is set. */
+static char last_words[1024];
 
 static void on_signal(int sig)
 {
 	/* The second signal ends at once; the file is valid up to its last block. */
-	static const char left_out[] = "capture: the bundle is left out\n";
-
 	if (stop_signal && bundling > 1)
 		kill(bundling, SIGTERM);
-	if (stop_signal && bundling && write(STDERR_FILENO, left_out, sizeof left_out - 1) < 0)
+	if (stop_signal && bundling && write(STDERR_FILENO, last_words, strlen(last_words)) < 0)
 		_exit(128 + sig);
 	if (stop_signal && stop_signal != SIGUSR2)
 		_exit(128 + sig);
@@ -47,12 +48,12 @@ static void on_pipe(int sig)
 
 /* ---- words --------------------------------------------------------------------------------- */
 
-static void print_size(uint64_t bytes)
+static void print_size(FILE *out, uint64_t bytes)
 {
 	if (bytes < 100 * 1000)
-		fprintf(stderr, "%.1f kB", (double)bytes / 1e3);
+		fprintf(out, "%.1f kB", (double)bytes / 1e3);
 	else
-		fprintf(stderr, "%.1f MB", (double)bytes / 1e6);
+		fprintf(out, "%.1f MB", (double)bytes / 1e6);
 }
 
 /* Those that were not printed yet. */
@@ -89,30 +90,35 @@ static void on_snapshot_written(void *args, const struct capture_snapshot *s)
 	}
 	fprintf(stderr, "[ capture: snapshot (%s): the last %.1f s, %llu samples, %llu lost, ",
 		s->why, s->seconds, (unsigned long long)s->samples, (unsigned long long)s->lost);
-	print_size(s->bytes);
+	print_size(stderr, s->bytes);
 	fprintf(stderr, " %s ]\n", s->path);
+}
+
+static void print_totals(FILE *out, const struct capture_args *a, const struct capture_result *r)
+{
+	fprintf(out, "[ capture: %llu samples of %s", (unsigned long long)r->samples, r->event);
+	if (r->n_events > 1)
+		fprintf(out, " and %zu more event%s", r->n_events - 1, &"s"[r->n_events == 2]);
+	fprintf(out, ", %llu lost", (unsigned long long)r->lost);
+	if (r->lost_sideband)
+		fprintf(out, " (and %llu records about processes)",
+			(unsigned long long)r->lost_sideband);
+	if (r->user_stacks)
+		fprintf(out, ", %.1f %% of the stack copies full at %u bytes",
+			100.0 * (double)r->truncated_stacks / (double)r->user_stacks,
+			r->stack_bytes);
+	fprintf(out, ", ");
+	print_size(out, r->bytes_written);
+	fprintf(out, " %s ]\n", a->opt.output);
 }
 
 static void print_summary(struct capture_args *a, const struct capture_result *r)
 {
 	print_notes(a, r);
-	fprintf(stderr, "[ capture: %llu samples of %s", (unsigned long long)r->samples, r->event);
-	if (r->n_events > 1)
-		fprintf(stderr, " and %zu more event%s", r->n_events - 1, &"s"[r->n_events == 2]);
-	fprintf(stderr, ", %llu lost", (unsigned long long)r->lost);
-	if (r->lost_sideband)
-		fprintf(stderr, " (and %llu records about processes)",
-			(unsigned long long)r->lost_sideband);
-	if (r->user_stacks)
-		fprintf(stderr, ", %.1f %% of the stack copies full at %u bytes",
-			100.0 * (double)r->truncated_stacks / (double)r->user_stacks,
-			r->stack_bytes);
-	fprintf(stderr, ", ");
-	print_size(r->bytes_written);
-	fprintf(stderr, " %s ]\n", a->opt.output);
+	print_totals(stderr, a, r);
 	if (r->bundle_bytes) {
 		fprintf(stderr, "[ capture: bundle of %zu modules, ", r->bundle_modules);
-		print_size(r->bundle_bytes);
+		print_size(stderr, r->bundle_bytes);
 		fprintf(stderr, ", made in %.2f s ]\n", r->bundle_seconds);
 	}
 	if (!a->verbose)
@@ -123,6 +129,20 @@ static void print_summary(struct capture_args *a, const struct capture_result *r
 		(unsigned long long)r->period_total, (unsigned long long)r->throttled,
 		(unsigned long long)r->other_records, (unsigned long long)r->raw_bytes,
 		r->ring_bytes / 1024, (unsigned long long)r->touched_pages);
+}
+
+/* The second ^C ends the command while the bundle is made: what it then prints is ready by now. */
+static void on_complete(void *args, const struct capture_result *r)
+{
+	const struct capture_args *a = args;
+	FILE *out = fmemopen(last_words, sizeof last_words, "w");
+
+	if (!out)
+		return;
+	if (!a->quiet)
+		print_totals(out, a, r);
+	fprintf(out, "capture: the bundle is left out\n");
+	fclose(out);
 }
 
 static void say_line(void *arg, const char *line)
@@ -164,7 +184,7 @@ static void show_progress(void *unused, const struct capture_progress *p)
 	(void)unused;
 	fprintf(stderr, "\r[ capture: %.0f s, %llu samples, %llu lost, ", p->seconds,
 		(unsigned long long)p->samples, (unsigned long long)p->lost);
-	print_size(p->bytes);
+	print_size(stderr, p->bytes);
 	fprintf(stderr, " ]\033[K");
 	fflush(stderr);
 }
@@ -196,6 +216,7 @@ static int record_part(struct capture_args *a, struct capture_result *result, bo
 	if (!a->quiet && !a->opt.command)
 		a->opt.begun = on_begin;
 	a->opt.progress_arg = a;
+	a->opt.complete = on_complete;
 	if (shows)
 		a->opt.progress = show_progress;
 	rc = (a->stacks ? capture_stacks : capture_run)(&a->opt, &stop_signal, result, &err);

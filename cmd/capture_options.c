@@ -559,6 +559,10 @@ static int check_stdout(struct capture_args *a, struct err *err)
 		return err_set(err, ERR_USAGE, NULL,
 			       "-o -: standard output has no name to add a time to; name a file");
 	/* What it needs is known when all has been written. */
+	if (a->opt.bundle != CAPTURE_BUNDLE_UNSET && a->opt.bundle != CAPTURE_BUNDLE_NONE)
+		return err_set(err, ERR_USAGE, NULL,
+			       "--bundle: what goes to standard output carries no bundle; name a "
+			       "file by -o, or `resolve --bundle` the recording later");
 	a->opt.bundle = CAPTURE_BUNDLE_NONE;
 	return 0;
 }
@@ -616,9 +620,9 @@ int capture_args_parse(struct capture_args *a, int argc, char **argv, struct err
 			       "--runtimes sets the environment of a command: give one after --");
 	if (a->runtimes && runtime_env_set(err))
 		return -ERR_NOMEM;
-	choose_bundle(a);
 	if (!strcmp(o->output, "-"))
 		return check_stdout(a, err);
+	choose_bundle(a);
 	return 0;
 }
 

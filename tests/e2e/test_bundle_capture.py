@@ -42,7 +42,13 @@ def share_of(stacks, function):
         names = "main" in p.stdout
         tap.check(want is None or names == want, f"--bundle={what}", p.stdout[:200], p.stderr[-300:])
     p = record("--bundle", "--bundle-max", "2K", "--", THREADS, "1", "300")
-    tap.check("too large" in p.stderr, "--bundle-max says what it left out", p.stderr, str(full))
+    tap.check(re.search(r"too large \(all of it takes --bundle-max \d+K\)", p.stderr), "--bundle-max says what it left out, and what would do", p.stderr, str(full))
+    record("--bundle=ids", "--", THREADS, "1", "300")
+    p = elsewhere("x.data", "--stats", check=False)
+    tap.check("most of these: binary not found" in p.stderr and "code without names in threads" in p.stderr and p.stderr.count("--symfs") > 1,
+              "where there are only ids the cure is the files", p.stderr[:1500])
+    p = run([CAPTURE, "--bundle=full", "-o", "-", "--", "true"], check=False)
+    tap.check(p.returncode == 2 and "carries no bundle" in p.stderr, "--bundle to standard output", p.stderr)
 
 
 def processes():
@@ -133,7 +139,7 @@ def second_interrupt():
         return tap.skip("^C twice", "bundles are made too fast here")
     until(lambda: has_ended(program), "the program to end with capture")
     beside = run([RESOLVE, "-q", "y.data"]).stdout
-    tap.check("the bundle is left out" in err and p.returncode == 130 and "main" in beside, "^C twice leaves the bundle out and says so", p.returncode, err, beside[:300])
+    tap.check("the bundle is left out" in err and re.search(r" samples of .* lost, .*y.data \]", err) and p.returncode == 130 and "main" in beside, "^C twice leaves the bundle out and says so", p.returncode, err, beside[:300])
     tap.check(share(elsewhere("y.data", check=False).stdout, "main", "work::") == 0, "there is none in it then")
 
 
