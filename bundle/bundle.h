@@ -50,6 +50,7 @@ enum bundle_kind {
 /* Of files with holes. */
 enum {
 	BUNDLE_IS_BARE = 1, /* has neither .symtab nor .debug_info: a stripped copy has as much */
+	BUNDLE_IS_ID = 2,   /* headers and notes only: it tells which file it was, and no more */
 };
 
 /* As in the file. `sum` is of the header with sum 0, and of the path. */
@@ -135,8 +136,8 @@ struct bundle_blob {
 
 /* Appends the beginning of the section. Returns 0 or -1 (no memory), like the next. */
 int bundle_begin(struct bundle_blob *out);
-/* Appends an entry. Kind, path, id, inode and flags are taken from e; size is that of a file with holes,
- * which `ranges` are of; of other kinds there is one range, from 0 on, with all contents. */
+/* Appends an entry. Kind, path, id, inode and flags are taken from e; size is that of a file with
+ * holes, which `ranges` are of; of other kinds there is one range, from 0 on, with all contents. */
 int bundle_put(struct bundle_blob *out, const struct bundle_entry *e,
 	       const struct bundle_range *ranges, size_t n, int level);
 /* Appends what bundle_put() made in another blob. */

@@ -24,8 +24,9 @@ static void print_notes(const struct resolve *r, const struct loaded *in)
 	if (r->quiet && in->tracepoints_lost)
 		fprintf(stderr,
 			"resolve: %s: fields of tracepoints are left out: %" PRIu64
-			" descriptions are not used\n",
-			input_name(in->path), in->tracepoints_lost);
+			" descriptions are not used%s\n",
+			input_name(in->path), in->tracepoints_lost,
+			in->no_traceevent ? ": libtraceevent is not installed" : "");
 }
 
 /* With --strict, what is missing is damage. */

@@ -157,6 +157,11 @@ static int lay_out(struct resolve *r, struct err *err)
 	if (!rc && !r->quiet)
 		fprintf(stderr, "resolve: %s: %zu files, by path and by build id\n",
 			r->unbundle_dir, report.files);
+	if (!rc && report.moved)
+		fprintf(stderr,
+			"resolve: %s: %zu of these are below .other: their path is too long, or "
+			"leads elsewhere\n",
+			r->unbundle_dir, report.moved);
 	if (rc || (!report.damaged && !report.lost))
 		return rc;
 	fprintf(stderr,

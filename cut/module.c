@@ -408,13 +408,16 @@ static int put_whole(struct elf_image *img, const struct bundle_entry *e, enum b
 }
 
 /* The entry of the file that was mapped. */
-static struct bundle_entry image_entry(const struct bundle_entry *e, const struct module *m)
+static struct bundle_entry image_entry(const struct bundle_entry *e, const struct module *m,
+				       enum cut_level level)
 {
 	struct bundle_entry ret = *e;
 	struct elf_section s;
 
 	if (m->debug != m->image && !elf_image_section(m->image, ".symtab", &s, NULL))
 		ret.flags = BUNDLE_IS_BARE;
+	if (level == CUT_IDS)
+		ret.flags |= BUNDLE_IS_ID;
 	return ret;
 }
 
@@ -443,7 +446,7 @@ static int put_image(struct job *j, struct bundle_blob *out, struct err *err)
 	struct elf_image *img = j->m->image;
 	struct hit_functions hit = {.guessed = !j->need->frames_known};
 	const bool whole = j->e->path[0] == '['; /* the vDSO */
-	const struct bundle_entry e = image_entry(j->e, j->m);
+	const struct bundle_entry e = image_entry(j->e, j->m, whole ? CUT_FULL : j->need->level);
 	struct pieces p;
 	uint64_t size;
 	int rc;

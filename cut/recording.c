@@ -1,5 +1,7 @@
 /* recording.c - the bundle of a recording: its modules on several threads, the files of its JIT
  * compilers, the kernel's symbols. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -168,12 +170,35 @@ static int put_kernel(struct bundle_blob *out, const struct cut_options *opt)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
+/* A line, once: several files can have had one path. */
 static void lack(struct text *t, const struct one *o, const char *why)
 {
-	text_clean(t, o->hits->dso->path, strlen(o->hits->dso->path));
-	text_str(t, ": ");
-	text_str(t, why);
-	text_char(t, '\n');
+	struct text line = {0};
+
+	text_clean(&line, o->hits->dso->path, strlen(o->hits->dso->path));
+	text_str(&line, ": ");
+	text_str(&line, why);
+	text_char(&line, '\n');
+	text_char(&line, 0);
+	text_char(t, 0);
+	if (line.failed || t->failed)
+		t->failed = true;
+	else if (t->n--, !strstr(t->s, line.s))
+		text_str(t, line.s);
+	text_done(&line);
+}
+
+/* Why some do not fit, and what would do. */
+static void too_large(const struct job *j, const struct bundle_blob *begun, char *out, size_t size)
+{
+	uint64_t all = begun->n;
+
+	for (size_t i = 0; i < j->ones.n; i++)
+		all += j->ones.v[i].blob.n;
+	snprintf(out, size,
+		 "left out: the bundle would be too large (all of it takes --bundle-max %" PRIu64
+		 "K)",
+		 all / 1024 + 1);
 }
 
 static int by_weight(const void *a, const void *b)
@@ -263,8 +288,10 @@ static int join(struct bundle_blob *out, struct job *j, struct cut_report *r, st
 		struct err *err)
 {
 	const uint64_t max = j->opt->max_bytes;
+	char too_much[128];
 	size_t i;
 
+	too_large(j, out, too_much, sizeof too_much);
 	for (i = 0; i < j->ones.n; i++) {
 		struct one *o = &j->ones.v[i];
 		const bool is_file = o->hits->dso->kind == DSO_ANON || is_jitdump(o->hits->dso);
@@ -278,7 +305,7 @@ static int join(struct bundle_blob *out, struct job *j, struct cut_report *r, st
 			lack(lacks, o, module_miss_text(o->miss));
 		} else if (max && out->n + o->blob.n > max) {
 			r->dropped++;
-			lack(lacks, o, "left out: the bundle would be too large");
+			lack(lacks, o, too_much);
 		} else if (bundle_join(out, &o->blob)) {
 			return err_nomem(err);
 		} else if (o->blob.n) {

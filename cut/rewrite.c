@@ -60,8 +60,8 @@ static int open_recording(struct file *f, const char *path, struct err *err)
 	    read_at(f, 0, &f->h, sizeof f->h, err) ||
 	    memcmp(f->h.magic, PERFDATA_MAGIC, sizeof f->h.magic) || f->h.size != sizeof f->h)
 		return err_set(err, ERR_UNSUPPORTED, path,
-			       "--bundle needs a plain perf.data file of this byte order: not a "
-			       "pipe's, not a compressed one, not a folder");
+			       "--bundle needs a perf.data file of this byte order, not the stream "
+			       "of a pipe (perf record -o -), nor a folder: record with -o FILE");
 	if (f->h.data.offset > f->size)
 		return err_set(err, ERR_DAMAGED, path, "its data lies outside of the file");
 	/* The recorder was killed before it knew the size, or the file was cut. */

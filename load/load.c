@@ -156,6 +156,7 @@ static void keep_facts(struct loaded *l)
 	l->lost = perf_lost(s);
 	l->lost_bytes = s->lost_bytes;
 	l->tracepoints_lost = s->tracepoints_lost;
+	l->no_traceevent = s->no_traceevent;
 	for (i = 0; i < PERF_SKIP_N; i++)
 		l->skipped += s->skips[i];
 	facts_of_recording(&l->facts, perf_file_info(l->file));

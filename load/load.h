@@ -173,6 +173,7 @@ struct loaded {
 	uint64_t undecided;	   /* of them, as the value of a condition is not known */
 	uint32_t names_seen;	   /* bit i: the name of condition i is one of a parameter */
 	uint64_t tracepoints_lost; /* descriptions of tracepoints that are not used */
+	bool no_traceevent;	   /* as libtraceevent is not installed */
 	struct load_facts facts;
 
 	/* Of a recording, until loaded_detach(); else 0. */
@@ -222,7 +223,8 @@ int load_portable(const struct load_options *opt, struct loaded *l, FILE *out,
  * are there already are replaced. Returns 0, or negative with *err. */
 struct unbundle_report {
 	size_t files;
-	size_t damaged; /* entries that could not be unpacked, or whose path leads elsewhere */
+	size_t moved;	/* of these, under .other: their path leads elsewhere, or is too long */
+	size_t damaged; /* entries that could not be unpacked */
 	uint64_t lost;	/* bytes that belong to no entry, or to one that is too large */
 };
 int load_unbundle(const char *path, const char *dir, struct unbundle_report *report,

@@ -11,7 +11,7 @@
 #include "bundle/bundle.h"
 #include "load/load.h"
 
-enum { HEX_MAX = 2 * BUILD_ID_MAX + 1 };
+enum { HEX_MAX = 2 * BUILD_ID_MAX + 1, LINK_MORE = 32 };
 
 struct layout {
 	int dir;
@@ -19,7 +19,11 @@ struct layout {
 	struct unbundle_report *report;
 };
 
-/* Paths come from the recording: a part ".." would lead out of the folder. */
+/* Of what has no place under its own path. */
+#define OTHER_FOLDER ".other"
+
+/* Paths come from the recording: a part ".." would lead out of the folder. A link to PATH/ID/debug
+ * has to fit, too. */
 static bool is_safe(const char *path)
 {
 	const char *p = path;
@@ -31,7 +35,7 @@ static bool is_safe(const char *path)
 			return false;
 		p += n + (p[n] == '/');
 	}
-	return *path && strlen(path) < PATH_MAX / 2;
+	return *path && strlen(path) < PATH_MAX - HEX_MAX - LINK_MORE;
 }
 
 /* Makes the folders of a path, and opens the last one. No link in it is followed. */
@@ -118,20 +122,34 @@ static void link_by_id(const struct layout *l, const struct bundle *b, const str
 	link_at(l, folder, name, to);
 }
 
-static int lay_out(struct layout *l, const struct bundle *b, const struct bundle_entry *e,
-		   struct err *err)
+/* The folder of an entry, the number of which is for those whose path is of no use. */
+static void place_of(struct layout *l, const struct bundle_entry *e, size_t number, const char *hex,
+		     char place[PATH_MAX])
 {
+	if (is_safe(e->path)) {
+		snprintf(place, PATH_MAX, "%s/%s", e->path + (e->path[0] == '/'),
+			 *hex ? hex : "no-id");
+		return;
+	}
+	l->report->moved++;
+	if (*hex)
+		snprintf(place, PATH_MAX, OTHER_FOLDER "/%s", hex);
+	else
+		snprintf(place, PATH_MAX, OTHER_FOLDER "/no-id-%zu", number);
+}
+
+static int lay_out(struct layout *l, const struct bundle *b, size_t number, struct err *err)
+{
+	const struct bundle_entry *e = bundle_at(b, number);
 	char hex[HEX_MAX] = "", place[PATH_MAX];
 	unsigned i;
 	int folder, rc;
 
 	if (e->kind != BUNDLE_IMAGE && e->kind != BUNDLE_DEBUG)
 		return 0;
-	if (!is_safe(e->path))
-		return 1;
 	for (i = 0; i < e->id.size; i++)
 		snprintf(hex + 2 * i, 3, "%02x", e->id.bytes[i]);
-	snprintf(place, sizeof place, "%s/%s", e->path + (e->path[0] == '/'), *hex ? hex : "no-id");
+	place_of(l, e, number, hex, place);
 	folder = make_folders(l, place);
 	rc = folder < 0 ? err_errno(err, errno, l->dir_name, "make a folder in")
 			: write_file_at(l, folder, leaf_of(e), e, err);
@@ -164,7 +182,7 @@ int load_unbundle(const char *path, const char *dir, struct unbundle_report *rep
 	if (!rc)
 		rc = bundle_open(&b, section, size, err);
 	for (i = 0; rc >= 0 && i < bundle_count(b); i++) {
-		rc = lay_out(&l, b, bundle_at(b, i), err);
+		rc = lay_out(&l, b, i, err);
 		report->damaged += rc > 0;
 	}
 	rc = rc > 0 ? 0 : rc;

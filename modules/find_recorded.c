@@ -62,7 +62,12 @@ static struct elf_image *open_entry(struct finder *f, const struct bundle_entry 
 
 struct elf_image *find_recorded(struct finder *f)
 {
-	return open_entry(f, bundle_find(f->dirs->bundle, BUNDLE_IMAGE, f->entry->m.dso));
+	const struct bundle_entry *e = bundle_find(f->dirs->bundle, BUNDLE_IMAGE, f->entry->m.dso);
+
+	if (!e || !(e->flags & BUNDLE_IS_ID))
+		return open_entry(f, e);
+	finder_note(f, e->path, MODULE_MISS_NO_FILE, "the recording has only its id");
+	return NULL;
 }
 
 struct elf_image *find_recorded_debug(struct finder *f, const struct build_id *id)

@@ -197,6 +197,7 @@ static void tracing_settle(struct perf_file *f)
 	f->wants_trace = false;
 	f->tracepoints = tracepoints_new(p, size, &loss);
 	f->stats.tracepoints_lost = loss.n;
+	f->stats.no_traceevent = loss.no_library && loss.n;
 	f->stats.damaged |= loss.n > 0;
 	if (loss.no_library && loss.n)
 		file_note(f, NOTE_TRACING,

@@ -495,6 +495,7 @@ struct perf_file_stats {
 	uint64_t throttled;
 	/* Descriptions of tracepoints that are not used: their fields have no text. */
 	uint64_t tracepoints_lost;
+	bool no_traceevent; /* because libtraceevent is not installed */
 	struct perf_switch_times switches;
 	bool interrupted; /* the recorder was killed before it finished the header */
 	bool truncated;	  /* the file ends before its data does */

@@ -119,6 +119,13 @@ def others(data, row):
     p = run([RESOLVE, "--unbundle", "out", "bad.data"], check=False)
     left = run(["find", "out", "-name", "elf"]).stdout
     tap.check(p.returncode == 1 and "1 are damaged" in p.stderr and "/prog/" not in left and left, "--unbundle: the others are laid out", p.stderr, left)
+    ask(with_bundle(data, row, change("climb")))
+    os.makedirs("up/up/up/up")
+    p = run([RESOLVE, "--unbundle", "up/up/up/up", "bad.data"], check=False)
+    where = run(["find", ".", "-name", "climbed"]).stdout + run(["find", "up/up/up/up/.other", "-name", "elf"]).stdout
+    tap.check(p.returncode == 0 and "1 of these are below .other" in p.stderr and where.startswith("up/up/up/up/.other/") and where.count("\n") == 1,
+              "--unbundle: a path that leads elsewhere", p.stderr, where)
+    ask(with_bundle(data, row, change("outside")))
     p = run([RESOLVE, "--bundle", "-o", "again.data", "bad.data"], check=False)
     tap.check(p.returncode == 1 and "prog" in p.stderr, "--bundle: what is missing in it is said", p.returncode, p.stderr)
     p = run([RESOLVE, "--header", "bad.data"], check=False)

@@ -126,6 +126,15 @@ static int cut(const struct bundle_entry *e, struct bundle_bytes *b)
 	return put(&shorter, b->v, (size_t)shorter.size);
 }
 
+/* A path that leads out of the folder that it is laid out below. */
+static int climb(const struct bundle_entry *e, struct bundle_bytes *b)
+{
+	struct bundle_entry other = *e;
+
+	other.path = "/../../../climbed";
+	return put(&other, b->v, b->n);
+}
+
 static const struct {
 	const char *name;
 	int (*change)(const struct bundle_entry *e, struct bundle_bytes *b);
@@ -133,7 +142,7 @@ static const struct {
 	{"lie", lie},	  {"section", section_lies}, {"machine", other_machine},
 	{"twice", twice}, {"grow", grows},	     {"ranges", ranges},
 	{"cut", cut},	  {"outside", outside},	     {"hole", hole},
-	{"flood", flood},
+	{"flood", flood}, {"climb", climb},
 };
 
 static int change(const char *how, const struct bundle_entry *e)

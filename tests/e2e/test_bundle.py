@@ -159,6 +159,18 @@ def damage():
               "cut at its end: the files before it are used", p.returncode, p.stdout[:300], p.stderr[-300:])
 
 
+def deep_path():
+    """A path that is as long as the kernel takes one, and one that is not a place below a folder."""
+    program = build("g++", "threads.cc", "threads", "-O2", "-g", "-pthread")
+    deep = os.path.join(os.getcwd(), *["d" * 200] * 15)
+    os.makedirs(deep)
+    os.link(program, os.path.join(deep, "prog"))
+    run([CAPTURE, "-q", "-F", "499", "--bundle", "-o", "deep.data", "--", os.path.join(deep, "prog"), "1", "300"])
+    p = run([RESOLVE, "--unbundle", "deep-out", "deep.data"])
+    laid = run(["find", "deep-out", "-path", "*/dddd*/prog/*", "-name", "elf"]).stdout.split()
+    tap.check(len(laid) == 1 and "damaged" not in p.stderr, "--unbundle: a path of 3000 bytes", p.stderr, len(laid))
+
+
 def others_read_it():
     """The files with holes, laid out, for tools that know nothing of this project: names and lines of the addresses that were recorded."""
     program = build("g++", "threads.cc", "fixed", "-O2", "-g", "-pthread", "-no-pie")
@@ -220,3 +232,4 @@ says_where_from()
 damage()
 refusals()
 others_read_it()
+deep_path()

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """capture --bundle: programs whose files are gone when the recording is read - deleted, replaced, in memory only, in a mount namespace that
 has ended, a perf map in a container - and what must not be in a recording: the environment."""
+import re
 import signal
 import struct
 import sys
@@ -25,11 +26,11 @@ def share(text, *names):
     return 100 * good / max(sum(stacks.values()), 1)
 
 
-def beside():
 def share_of(stacks, function):
     return 100 * sum(n for s, n in stacks.items() if function in s) / max(sum(stacks.values()), 1)
 
 
+def beside():
     p = record("--bundle", "--", THREADS, "1", "2000")
     tap.check("bundle of" in p.stderr and "made in" in p.stderr, "the summary says what the bundle cost", p.stderr)
     a, b = run([RESOLVE, "-q", "x.data"]).stdout, elsewhere("x.data", check=False).stdout
@@ -235,13 +236,6 @@ int main(int argc, char **argv)
         if not options:
             named = run([RESOLVE, "-q", "x.data"]).stdout
             tap.check("main;spin" in named and data.count(b"." * len(token)) > 10, "they are dots, and stacks are whole", named[:300])
-
-
-def compiled_once():
-    """A module with little DWARF is compiled as a whole by its first recording: a later one finds what it needs, wherever it is."""
-    with open("one.c", "w") as f:
-        f.write("void other(long);\nvoid here(long n) { for (volatile long i = 0; i < n; i++) ; }\n"
-                "int main(int argc, char **argv) { if (argc > 1) other(80000000); else here(80000000); return 0; }\n")
     # Processes that have ended when their samples are read, with a token of their own.
     own = token[::-1]
     with open("script", "w") as f:
@@ -252,6 +246,13 @@ def compiled_once():
     n = sum(own[i:i + 15].encode() in data for i in range(len(own) - 15))
     stacks = folded(run([RESOLVE, "-q", "--comm", "copies", "x.data"]).stdout)
     tap.check(n == 0 and share_of(stacks, "main") > 50, "copies of a token that only short processes have", n, str(stacks)[:500])
+
+
+def compiled_once():
+    """A module with little DWARF is compiled as a whole by its first recording: a later one finds what it needs, wherever it is."""
+    with open("one.c", "w") as f:
+        f.write("void other(long);\nvoid here(long n) { for (volatile long i = 0; i < n; i++) ; }\n"
+                "int main(int argc, char **argv) { if (argc > 1) other(80000000); else here(80000000); return 0; }\n")
     with open("two.cc", "w") as f:
         f.write('#include <map>\n#include <string>\nstd::map<std::string, int> some;\n'
                 'extern "C" void other(long n) { some["a"] = 1; for (volatile long i = 0; i < n; i++) ; }\n')

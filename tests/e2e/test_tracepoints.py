@@ -209,6 +209,8 @@ with open("no-library/libtraceevent.so.1", "w"):
     pass
 p = run([RESOLVE, "-f", "script", "tp.data"], check=False, env={**os.environ, "LD_LIBRARY_PATH": os.path.abspath("no-library")})
 tap.check(p.returncode == 1 and re.search(r"the fields of \d+ tracepoints are left out: libtraceevent is not installed\n", p.stderr), "without libtraceevent: a line says so", p.stderr)
+q = run([RESOLVE, "-q", "-f", "script", "tp.data"], check=False, env={**os.environ, "LD_LIBRARY_PATH": os.path.abspath("no-library")})
+tap.check(q.returncode == 1 and re.search(r"\d+ descriptions are not used: libtraceevent is not installed\n$", q.stderr), "and under -q", q.stderr)
 same("without libtraceevent", lines(p.stdout), [re.sub(r"(\b\w+:\w+:).*", r"\1", line) for line in perf("tp.data")])
 
 # Damaged descriptions and samples: a text, or none, but no crash.
