@@ -2,6 +2,7 @@
 #include "capture/session.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "capture/perf_rights.h"
 #include "capture/switch_event.h"
 #include "capture/syscall_event.h"
@@ -77,6 +79,22 @@ static int choose_trigger(struct session *s, struct err *err)
 	return rc;
 }
 
+/* Of each N-th start and each N-th end hardly two are of one call. */
+static int check_pairs(const struct session *s, struct err *err)
+{
+	const char *what = s->opt->syscalls ? "--syscalls" : NULL;
+
+	for (size_t i = 0; i < s->n_events && !what; i++)
+		if (str_starts_with(s->events[i].name, "call:"))
+			what = s->events[i].name;
+	if (s->opt->period <= 1 || !what)
+		return 0;
+	return err_set(err, ERR_USAGE, NULL,
+		       "-c %" PRIu64 " cannot go with %s, which needs both ends of each call: "
+		       "uprobe:FILE:FUNCTION takes each N-th, --max-hit-rate bounds what it costs",
+		       s->opt->period, what);
+}
+
 static int choose_events(struct session *s, struct err *err)
 {
 	const struct capture_options *o = s->opt;
@@ -106,6 +124,8 @@ static int choose_events(struct session *s, struct err *err)
 	snprintf(s->events[s->n_events].name, sizeof s->events->name, "dummy:u");
 	if (!rc && o->no_kernel)
 		rc = leave_out_kernel(s, err);
+	if (!rc)
+		rc = check_pairs(s, err);
 	return rc ? rc : check_shared(s, err);
 }
 

@@ -92,6 +92,9 @@ def lines(*options):
 
 make("p.c", PROGRAM, "gcc -O2 -fomit-frame-pointer p.c -o p")
 p = capture("-e", "call:./p:f_*", "--", "./p")
+for args in (["-e", "call:./p:f_*"], ["--syscalls"]):
+    bad = run([CAPTURE, "-c", "10", *args, "--", "./p"], check=False)
+    tap.check(bad.returncode == 2 and "both ends of each call" in bad.stderr, f"-c with {args[0]}: refused, with what to do", bad.stderr)
 told = [m.groups() for m in re.finditer(r"^(\w+)\((\d+|i)\) (-?\d+) (\d+)$", p.stderr, re.M)]
 spans = lines()
 tap.check(len(told) == 11 and all(isinstance(s, tuple) for s in spans), "each line of -f trace is a call", spans)
