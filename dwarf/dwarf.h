@@ -168,9 +168,9 @@ struct dwarf_param {
 	const char *name; /* NULL: none */
 	const struct dwarf_type *type;
 	struct dwarf_expr where; /* no code: not known here, or has_value */
-	bool is_list; /* `where` is for this address; else for all of the function, which has
-		       * yet to store the parameters there at its beginning */
-	bool is_kept; /* the list says that `where` is for the next address too */
+	bool is_list;	/* `where` is for this address; else for all of the function, which has
+			 * yet to store the parameters there at its beginning */
+	bool is_kept;	/* the list says that `where` is for the next address too */
 	bool is_result; /* Go: a result, which is listed among the parameters */
 	bool has_value;
 	uint64_t value;
@@ -208,7 +208,9 @@ struct dwarf_site {
 	const char *name; /* linkage name, or name; NULL: unknown */
 	const struct dwarf_type *result; /* NULL: none, or not known */
 	bool has_result;
-	bool is_result_told; /* its language's compilers say of each function whether it has one */
+	/* Its language's compilers say of each function whether it has one; those of Go by a
+	 * parameter that is_result. */
+	bool is_result_told;
 	bool is_by_compiler_of_c; /* its language passes arguments as the processor's ABI says */
 	/* Of the compiler's words: it keeps parameters where they are, from `body` on; it was
 	 * told not to follow where they are. */

@@ -472,6 +472,14 @@ bool dwarf_param_is_c(uint64_t language)
 	       dwarf_language_is_cxx(language);
 }
 
+/* Of Go's functions also where it returns it, as on amd64 since 1.17: in registers. */
+static bool tells_result(const struct dwarf_param_unit *u)
+{
+	if (u->main.language == DW_LANG_Go)
+		return u->producer && strstr(u->producer, "regabi");
+	return u->main.language != DW_LANG_Mips_Assembler;
+}
+
 static struct dwarf_site *make_site(struct dwarf_params *p, struct dwarf_param_unit *u,
 				    const struct dwarf_function_range *f, uint64_t vaddr)
 {
@@ -508,8 +516,7 @@ static struct dwarf_site *make_site(struct dwarf_params *p, struct dwarf_param_u
 				    .function = f};
 	result = dwarf_param_inherited(p, &d, &owner, DWARF_AT_TYPE);
 	site->has_result = result.v.form;
-	site->is_result_told =
-		u->main.language != DW_LANG_Go && u->main.language != DW_LANG_Mips_Assembler;
+	site->is_result_told = tells_result(u);
 	if (site->has_result)
 		site->result = dwarf_param_type(p, dwarf_value_ref(owner->cu, result.v));
 	dwarf_location_at(p, u, &d.a[DWARF_AT_FRAME_BASE], vaddr, &site->frame_base, &is_list,

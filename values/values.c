@@ -212,8 +212,21 @@ static void add_params(struct values *v, struct text *t, size_t view, size_t lev
 	}
 }
 
+/* Go: the first one; NULL: there is none. */
+static const struct dwarf_param *listed_result(const struct dwarf_site *site)
+{
+	const struct dwarf_params_of *own = site->n ? &site->levels[site->n - 1] : NULL;
+
+	for (size_t i = 0; own && i < own->n; i++)
+		if (own->v[i].is_result)
+			return &own->v[i];
+	return NULL;
+}
+
 static void add_result(struct text *t, const struct dwarf_site *site)
 {
+	const struct dwarf_param *listed = site ? listed_result(site) : NULL;
+
 	if (!site)
 		return;
 	text_char(t, '\r');
@@ -221,6 +234,8 @@ static void add_result(struct text *t, const struct dwarf_site *site)
 		text_char(t, '?');
 	else if (site->has_result)
 		value_print_type(t, site->result);
+	else if (listed)
+		value_print_type(t, listed->type);
 	else
 		text_char(t, 'v');
 }

@@ -239,6 +239,7 @@ if have("rustc"):
     make("rs.rs", RUST, "rustc -O -g rs.rs")
     same(probed("uprobe:./rs:gn::free_fn", "./rs"), {"rs::main;rs::gn::free_fn": 1}, "Rust: a function")
     calls = probed("uprobe:./rs:<rs::gn::S as rs::gn::Work>::work", "./rs")
+same(re.findall(r"main\.leaf\(.*?\) = (\S+)", text), [str(3 * i) for i in range(4)], "Go: results by their type")
     tap.check(sum(calls.values()) == 4 and all("free_fn" in s for s in calls), "Rust: a method of a trait", calls)
 else:
     tap.skip("Rust: a function", "no rustc here")
