@@ -1,7 +1,7 @@
 #!/bin/bash
 # Every fuzz target over its seeds, over some damaged copies of each (the same every time), and
 # over what fuzzers found before (testdata/fuzz). More with LONG=1 or ROUNDS=100000.
-rounds=${ROUNDS:-$([ "$LONG" ] && echo 200 || echo 16)}
+rounds=${ROUNDS:-$([ "$LONG" ] && echo 200 || echo 10)}
 export SEED_KIB=8 # of the recordings beside the checkout the smallest
 failed=0
 

@@ -106,7 +106,7 @@ if root:
         tap.check("another recording" not in p.stderr or not sure, f"{events} recorded twice, {graph}: none is in doubt", p.stderr)
 
 # ---- a storm of processes, each with a fork, an exec, maps and an exit -------------------------------
-N = 400 if LONG else 150
+N = 400 if LONG else 100
 p = without_loss("-F", 20000, "-o", "storm.data", "--", load, "storm", N)
 d = PerfData("storm.data")
 execs = {c[0] for c in d.comms() if c[3] and c[2] == "load"}

@@ -26,6 +26,12 @@ if not os.path.exists(EVENTS):
     tap.end()
     raise SystemExit
 
+D = """__attribute__((noipa)) long pick(long n) __asm__("_D3app4pickFlZl");
+__attribute__((noipa)) void get(void) __asm__("_D3app3Box3getMFZv");
+__attribute__((noipa)) long pick(long n) { return n + 1; }
+__attribute__((noipa)) void get(void) {}
+int main(void) { for (int i = 0; i < 3; i++) pick(i); get(); get(); return 0; }
+"""
 HELLO = """#include <stdio.h>
 __attribute__((noipa)) void func_d(void) { puts("Hello"); }
 __attribute__((noipa)) void func_c(void) { func_d(); __asm__ volatile(""); }
@@ -233,16 +239,22 @@ for program in ("g", "gs"):
 capture("--args", "-e", "call:./g:main.leaf", "--", "./g")
 text = run([RESOLVE, "-q", "-f", "trace", "perf.data"]).stdout
 same(re.findall(r"main\.leaf\((.*?)\)", text), [f"x={i}" for i in range(4)], "Go: arguments by name, results are none of them")
+same(re.findall(r"main\.leaf\(.*?\) = (\S+)", text), [str(3 * i) for i in range(4)], "Go: results by their type")
 declared = run([CAPTURE, "-l", "./g:main.leaf"]).stdout.splitlines()
 same(declared[1:3], ["    int x", "    returns int"], "Go: what a function takes and returns")
 if have("rustc"):
     make("rs.rs", RUST, "rustc -O -g rs.rs")
     same(probed("uprobe:./rs:gn::free_fn", "./rs"), {"rs::main;rs::gn::free_fn": 1}, "Rust: a function")
     calls = probed("uprobe:./rs:<rs::gn::S as rs::gn::Work>::work", "./rs")
-same(re.findall(r"main\.leaf\(.*?\) = (\S+)", text), [str(3 * i) for i in range(4)], "Go: results by their type")
     tap.check(sum(calls.values()) == 4 and all("free_fn" in s for s in calls), "Rust: a method of a trait", calls)
 else:
     tap.skip("Rust: a function", "no rustc here")
+
+# The names that a compiler of D gives (dlang.org/spec/abi.html): void app.leaf(), long app.pick(long), app.Box.get(), which is a method.
+make("d.c", D, "gcc -O2 d.c -o d")
+same(probed("uprobe:./d:app.pick", "./d"), {"main;app.pick": 3}, "D: a function")
+same(probed("uprobe:./d:app.Box.get", "./d"), {"main;app.Box.get": 2}, "D: a method")
+same(probed("uprobe:./d:app.*", "./d"), {"main;app.pick": 3, "main;app.Box.get": 2}, "D: all of a module")
 
 # ---- libraries, tracing points ------------------------------------------------------------------
 make("z.c", LIBZ, "gcc -O2 z.c -o z -lz")

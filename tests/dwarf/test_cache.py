@@ -132,7 +132,7 @@ def check_partly_damaged():
     ask("wide", known, "partly")
     entry, = entries("partly")
     whole = open(entry, "rb").read()
-    wrong, positions = 0, range(4608, len(whole), len(whole) // (16 if LONG else 7))
+    wrong, positions = 0, range(4608, len(whole), len(whole) // (16 if LONG else 6))
     for at in positions:
         with open(entry, "wb") as f:
             f.write(whole[:at] + bytes([whole[at] ^ 0x41]) + whole[at + 1:])
@@ -148,7 +148,7 @@ def check_damage(exe, addresses, cache, kind):
     entry, = entries(cache)
     whole = open(entry, "rb").read()
     wrong = unrepaired = 0
-    positions = list(range(0, 400, 29 if LONG else 67)) + list(range(400, len(whole), len(whole) // (12 if LONG else 5) + 1))
+    positions = list(range(0, 400, 29 if LONG else 67)) + list(range(400, len(whole), len(whole) // (12 if LONG else 4) + 1))
     for at in positions:
         with open(entry, "wb") as f:
             f.write(whole[:at] + bytes([whole[at] ^ 0x41]) + whole[at + 1:])

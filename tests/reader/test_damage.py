@@ -18,9 +18,9 @@ TOOL = os.path.join(BUILD, "tests/reader/tool_damage")
 CORPUS = os.path.join(TOP, "../shared/corpus")
 sanitized = "-san" in os.path.basename(BUILD)
 # Bytes read for the cuts of one file in one form, and seconds for one file.
-BUDGET, SECONDS = (1 << 40, 3600) if LONG else (4 << 20, 300)
+BUDGET, SECONDS = (1 << 40, 3600) if LONG else (2 << 20, 300)
 # In these many bytes at both ends of a file, where headers are, each cut is made whatever the budget.
-ENDS = (64 if LONG else 8) << 10
+ENDS = (64 if LONG else 4) << 10
 # KiB. The largest file has 2 MB and less than 64 KiB of it wait at a time; the sanitizer adds its own.
 MEMORY = (400 if sanitized else 32) << 10
 # Files of which an independent walk over the records tells what each cut must give. The others are compressed,
