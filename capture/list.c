@@ -90,6 +90,10 @@ static int list_places(struct list *l, const char *what, struct err *err)
 	rc = probe_parse(&spec, text, strlen(text), err);
 	if (!rc)
 		rc = probe_find(&spec, l->opt->pid, &found, err);
+	if (!rc && !found.places.n)
+		rc = err_set(err, ERR_NOT_FOUND, found.path,
+			     "'%.*s' never returns: no instruction leaves it", (int)spec.what_len,
+			     spec.what);
 	l->prefix = prefix;
 	l->path = found.path;
 	if (!rc && spec.kind != PROBE_USDT &&

@@ -480,6 +480,11 @@ int probe_event_make(struct probe_events *set, struct event *e, const struct pro
 	if (rc)
 		return rc;
 	e->n_places = p->found.places.n;
+	if (!e->n_places) { /* the ends of what never returns: an event that does not come */
+		e->type = PERF_TYPE_SOFTWARE;
+		e->config = PERF_COUNT_SW_DUMMY;
+		return 0;
+	}
 	rc = open_for_probes(set, err);
 	if (!rc)
 		return make_in_tracefs(set, e, p, &spec, target, err);

@@ -361,6 +361,18 @@ static void release_spare_fds(const int *fds)
 			close(fds[i]);
 }
 
+static void note_endless(struct session *s, const struct event *e, const struct probe_places *found)
+{
+	const char *what = strchr(e->name, ':');
+
+	if (found->n_endless == 1 && !found->places.n)
+		capture_note(s->result, "call%s: it never returns: its calls have no end", what);
+	else if (found->n_endless)
+		capture_note(s->result,
+			     "call%s: functions that never return: %zu; their calls have no end",
+			     what, found->n_endless);
+}
+
 static void note_places(struct session *s, const struct event *e)
 {
 	const struct probe_event *p = s->probes.made.v[s->probes.made.n - 1];
@@ -370,7 +382,8 @@ static void note_places(struct session *s, const struct event *e)
 	snprintf(refused, sizeof refused, "; %zu more have instructions that no probe can replace",
 		 p->n_refused);
 
-	if (found->by_last_part)
+	note_endless(s, e, found);
+	if (found->by_last_part && found->places.n)
 		capture_note(s->result, "%s: taken for %s%s", e->name, found->places.v[0].name,
 			     found->places.n > 1 ? " and others that end like it" : "");
 	if (found->is_chosen)

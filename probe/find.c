@@ -40,6 +40,9 @@ struct search {
 	const struct func *too_short; /* a function that is meant ends before the offset */
 	const struct func *chooser;   /* one that is meant returns which function is called */
 	const struct func *within;    /* the offset is within an instruction of this one */
+	/* Of PROBE_LEAVE: functions without an exit in their own bytes, and cold halves that have
+	 * one. */
+	VEC(const struct func *) endless, leaving_halves;
 };
 
 static bool is_added(const char *name)
@@ -179,6 +182,10 @@ static int add_exits(struct search *s, const struct func *f)
 	s->ret->n_conditional += exits.n_conditional;
 	for (size_t i = 0; rc > 0 && i < exits.vaddrs.n; i++)
 		rc = add_exit(s, f, exits.vaddrs.v[i], exits.is_jump.v[i]) ? -1 : 1;
+	if (rc > 0 && !exits.vaddrs.n && !exits.n_conditional)
+		rc = vec_push(&s->endless, f) ? -1 : 1;
+	else if (rc > 0 && strstr(f->name, ".cold"))
+		rc = vec_push(&s->leaving_halves, f) ? -1 : 1;
 	code_exits_done(&exits);
 	return rc < 0 ? -1 : 0;
 }
@@ -197,6 +204,19 @@ static int add_function(struct search *s, const struct func *f, uint64_t plus)
 		return 0;
 	}
 	return add_place(s, f, f->start + (checks ? code_go_stack_check(&code) : plus));
+}
+
+/* Functions that call exit() or abort(), or loop for ever. */
+static void count_endless(struct search *s)
+{
+	for (size_t i = 0; i < s->endless.n; i++) {
+		const struct func *f = s->endless.v[i];
+		bool ends = strstr(f->name, ".cold") && !pattern_is_literal(&s->pattern, f->name);
+
+		for (size_t k = 0; k < s->leaving_halves.n && !ends; k++)
+			ends = is_half(f->name, s->leaving_halves.v[k]->name);
+		s->ret->n_endless += !ends;
+	}
 }
 
 /* Is it the cold half of a function that is meant? */
@@ -222,7 +242,7 @@ static int add_matching(struct search *s, uint64_t plus)
 				return -1;
 			continue;
 		}
-		if (is_part(f->name) ||
+		if ((is_part(f->name) && !pattern_is_literal(&s->pattern, f->name)) ||
 		    (s->pattern.is_wild && (is_added(f->name) || f->flags & FUNC_SIZELESS)) ||
 		    !pattern_matches(&s->pattern, f->name))
 			continue;
@@ -393,7 +413,7 @@ static int find_functions(struct search *s, const struct probe_spec *spec, struc
 	s->ret->is_go = go_table_open(&go, s->mod->image);
 	pattern_init(&s->pattern, spec->what, spec->what_len);
 	rc = read_functions(s) || add_matching(s, spec->plus);
-	if (!rc && !s->ret->places.n && !s->chooser && !s->pattern.is_wild) {
+	if (!rc && !s->ret->places.n && !s->endless.n && !s->chooser && !s->pattern.is_wild) {
 		s->pattern.last_part = s->ret->by_last_part = true;
 		rc = add_matching(s, spec->plus);
 		s->pattern.last_part = false;
@@ -401,9 +421,12 @@ static int find_functions(struct search *s, const struct probe_spec *spec, struc
 	/* Also beside another function of the name, as of an older version. */
 	if (!rc && s->chooser && !s->pattern.is_wild)
 		rc = add_choices(s, spec->plus);
-	rc = rc ? err_nomem(err) : s->ret->places.n ? 0 : not_found(s, err);
+	count_endless(s);
+	rc = rc ? err_nomem(err) : s->ret->places.n || s->ret->n_endless ? 0 : not_found(s, err);
 	pattern_done(&s->pattern);
 	functab_done(&s->tab);
+	vec_done(&s->endless);
+	vec_done(&s->leaving_halves);
 	return rc;
 }
 

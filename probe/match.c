@@ -165,6 +165,16 @@ bool pattern_matches(struct pattern *p, const char *symbol)
 	return is_name(p, name) || is_bare_name(p, name);
 }
 
+bool pattern_is_literal(struct pattern *p, const char *symbol)
+{
+	const char *name = symbol;
+
+	for (int i = 0; i < 2; i++, name = pattern_display_name(p, symbol))
+		if (strlen(name) == p->len && !memcmp(name, p->text, p->len))
+			return true;
+	return false;
+}
+
 const char *pattern_display_name(struct pattern *p, const char *symbol)
 {
 	static const struct name_style full = {.fold_clones = false};

@@ -24,6 +24,9 @@ void pattern_init(struct pattern *p, const char *text, size_t len);
 void pattern_done(struct pattern *p);
 /* Does it mean the symbol of this name (as in the file)? */
 bool pattern_matches(struct pattern *p, const char *symbol);
+/* Is the symbol's name, or the whole of what people read for it, just this text? So are parts of
+ * functions ("f.cold") and versions ("f@V1") named, which no shorter name means. */
+bool pattern_is_literal(struct pattern *p, const char *symbol);
 /* The name as people read it; valid until the pattern is used again. */
 const char *pattern_display_name(struct pattern *p, const char *symbol);
 

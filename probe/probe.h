@@ -79,6 +79,8 @@ struct probe_places {
 	/* Of PROBE_LEAVE: functions whose code is not understood, and instructions that leave a
 	 * function only under a condition: no probe tells that they were left there. */
 	size_t n_unread, n_conditional;
+	/* Functions without an instruction that leaves them: if all are such, there is no place. */
+	size_t n_endless;
 };
 
 /* Looks for what a spec names. The file is found as a shell and the loader do: a path, a command in

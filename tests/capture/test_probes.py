@@ -158,6 +158,18 @@ p = capture("-e", "uprobe:libz.so.1:adler32", "--", "./hello")
 tap.check(p.n_samples == 0 and "not called" in p.stderr, "a probe that is not hit: a line says so", p.stderr)
 tap.check(not left(), "nothing is left in tracefs", left())
 
+VERSIONS = """#define N __attribute__((noipa))
+__asm__(".symver old_f,twice@V1\\n.symver new_f,twice@@V2");
+N int old_f(int n) { return n; }
+N int new_f(int n) { return n + 1; }
+"""
+with open("versions.map", "w") as f:
+    f.write("V1 { local: *; }; V2 { global: twice; } V1;\n")
+make("versions.c", VERSIONS, "gcc -O1 -shared -fPIC -Wl,--version-script=versions.map versions.c -o libversions.so")
+for name in sorted(line.split()[-1] for line in run(["nm", "libversions.so"]).stdout.splitlines() if "twice@" in line):
+    p = run([CAPTURE, "-l", f"uprobe:./libversions.so:{name}"], check=False)
+    tap.check(p.returncode == 0 and p.stdout.strip().endswith(f":{name}"), "a version of a function, by the name that symbols have", name, p.stdout, p.stderr)
+
 # ---- lines, functions that are chosen, stubs, perf's own line -------------------------------------
 LINES = """#include <stdio.h>
 static volatile int sink;

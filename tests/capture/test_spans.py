@@ -161,6 +161,29 @@ if have("node"):
 else:
     tap.skip("calls in the page", "no node")
 
+# ---- functions that never return, and parts of functions ------------------------------------------
+ENDLESS = r"""
+#include <stdlib.h>
+#define N __attribute__((noipa))
+static volatile int sink;
+N __attribute__((noreturn)) void f_die(int n) { sink = n; exit(n); }
+N __attribute__((cold)) void f_rare(int n) { sink += n; }
+N int f_some(int n) { if (__builtin_expect(n > 1, 0)) { f_rare(n); f_die(0); } sink += n; return n; }
+int main(void) { f_some(1); f_some(2); return 1; }
+"""
+make("end.c", ENDLESS, "gcc -O2 end.c -o end")
+p = capture("-e", "call:./end:f_die", "--", "./end")
+tap.check(p.returncode == 0 and [s[2:3] + (s[1],) for s in lines()] == [("f_die", None)] and p.stderr.count("never returns: its calls have no end") == 1,
+          "a function that never returns: its calls are told, without an end", p.stderr, lines())
+p = capture("-e", "call:./end:f_*", "--", "./end")
+tap.check([s[2] for s in lines()] == ["f_some", "f_some", "f_rare", "f_die"] and "functions that never return: 1;" in p.stderr, "among others: how many", p.stderr, lines())
+p = run([CAPTURE, "-l", "return:./end:f_die"], check=False)
+tap.check(p.returncode == 2 and "never returns" in p.stderr, "--list return: of one that never returns", p.stderr)
+part = next((line.split()[-1] for line in run(["nm", "end"]).stdout.splitlines() if ".cold" in line), None)
+if part:
+    p = capture("-e", f"call:./end:{part}", "-e", f"uprobe:./end:{part}", "--", "./end", check=False)
+    tap.check(p.returncode == 0 and p.n_samples == 2, "the rare part of a function, by the name that symbols have", part, p.stderr)
+
 # ---- exceptions, Go -----------------------------------------------------------------------------
 make("x.cc", THROWS, "g++ -O2 x.cc -o x")
 capture("-e", "call:./x:thrower,call:./x:middle,call:./x:catcher", "--", "./x")
