@@ -106,10 +106,39 @@ static int refused(const struct session *s, const struct counter *c, pid_t pid, 
 	return refused_open_err(err, errnum, &what);
 }
 
+/* " a0 a1": the names of the fields of a probe. */
+static void name_fields(const struct event *e, char *ret, size_t size)
+{
+	size_t used = 0;
+
+	*ret = 0;
+	for (const char *at = e->fields; at && *at; at += strcspn(at + 1, " ") + 1) {
+		const size_t n = strcspn(at, "=");
+
+		if (used + n >= size)
+			break;
+		memcpy(ret + used, at, n);
+		used += n;
+		ret[used] = 0;
+	}
+}
+
 static int filter_refused(const struct event *e, int errnum, struct err *err)
 {
 	if (errnum != EINVAL)
 		return err_errno(err, errnum, e->name, "set the filter");
+	if (e->is_probe) {
+		char names[256];
+
+		name_fields(e, names, sizeof names);
+		return err_set(err, ERR_USAGE, NULL,
+			       "%s: the kernel does not understand the filter '%s'; %s%s", e->name,
+			       e->filter,
+			       *names ? "fields:"
+				      : "with --args it has the fields a0, a1 .. of its "
+					"arguments, with --strings also s0, s1 ..",
+			       names);
+	}
 	return err_set(err, ERR_USAGE, NULL,
 		       "%s: the kernel does not understand the filter '%s'; fields: capture --list "
 		       "'%s'",

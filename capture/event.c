@@ -236,6 +236,12 @@ int event_set_filter(struct event *e, const char *filter, size_t len, struct err
 	if (!event_is_tracepoint(e->type) && !e->is_probe)
 		return err_set(err, ERR_USAGE, NULL,
 			       "%s: only tracepoints are filtered, by their fields", e->name);
+	if (str_starts_with(e->name, "call:") || str_starts_with(e->name, "return:"))
+		return err_set(err, ERR_USAGE, NULL,
+			       "%s: where some starts are left out, not all ends can be told from "
+			       "those of others: record all calls, and see `resolve --where 'NAME "
+			       "== 1'`; or filter uprobe:%s",
+			       e->name, strchr(e->name, ':') + 1);
 	if (!len || len >= sizeof e->filter)
 		return err_set(err, ERR_USAGE, NULL, "%s: a filter has 1 to %zu characters",
 			       e->name, sizeof e->filter - 1);
@@ -254,6 +260,23 @@ static size_t before_filter(const char *spec, size_t len)
 		       : len;
 }
 
+static int parse_probe(struct event *ret, const char *spec, size_t len, struct err *err)
+{
+	const size_t n = probe_before_filter(spec, len);
+	struct event e = {.is_probe = true};
+	struct probe_spec probe;
+	int rc;
+
+	memcpy(e.name, spec, n);
+	rc = probe_parse(&probe, e.name, n, err);
+	e.no_stack = !rc && probe.kind == PROBE_LEAVE;
+	if (!rc && n < len)
+		rc = event_set_filter(&e, spec + n + 1, len - n - 2, err);
+	if (!rc)
+		*ret = e;
+	return rc;
+}
+
 int event_parse(struct event *ret, const char *spec, size_t len, struct err *err)
 {
 	struct event e = {0};
@@ -263,17 +286,8 @@ int event_parse(struct event *ret, const char *spec, size_t len, struct err *err
 
 	if (!len || len >= sizeof e.name)
 		return err_set(err, ERR_USAGE, NULL, "event '%.*s' is not known", (int)len, spec);
-	if (probe_is_spec(spec)) {
-		struct probe_spec probe;
-
-		memcpy(e.name, spec, len);
-		e.is_probe = true;
-		rc = probe_parse(&probe, e.name, len, err);
-		e.no_stack = !rc && probe.kind == PROBE_LEAVE;
-		if (!rc)
-			*ret = e;
-		return rc;
-	}
+	if (probe_is_spec(spec))
+		return parse_probe(ret, spec, len, err);
 	if (is_kernel_probe(spec))
 		return parse_kernel_probe(ret, spec, len, err);
 	if (before_filter(spec, len) < len) {

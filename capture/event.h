@@ -28,6 +28,7 @@ struct event {
 	bool reads_memory;	  /* system calls: what their arguments point to is read */
 	char filter[512];	  /* of tracepoints, as the kernel takes it; "": none */
 	size_t n_places;	  /* of a probe */
+	const char *fields; /* of a probe, as tracefs takes them: " a0=%di:x64"; may be NULL */
 	const char *tracefs_name; /* of a tracepoint whose name is another: "SYSTEM/NAME" */
 	uint8_t precise;	  /* attr.precise_ip */
 	bool exclude_user, exclude_kernel, exclude_hv, exclude_idle;

@@ -144,6 +144,7 @@ void probe_events_done(struct probe_events *set)
 		if (*set->made.v[i]->tracefs_name)
 			remove_event(set, set->made.v[i]->tracefs_name);
 		probe_places_done(&set->made.v[i]->found);
+		text_done(&set->made.v[i]->fields);
 		free(set->made.v[i]);
 	}
 	vec_done(&set->made);
@@ -403,17 +404,15 @@ static int make_in_tracefs(struct probe_events *set, struct event *e, struct pro
 			  .path = p->found.path,
 			  .letter = spec->kind == PROBE_RETURN ? 'r' : 'p',
 			  .is_span_end = spec->kind == PROBE_LEAVE};
-	struct text fields = {0};
 	int rc;
 
 	snprintf(p->tracefs_name, sizeof p->tracefs_name, GROUP "%d/p%zu", (int)getpid(),
 		 set->made.n);
-	span_fields(&fields, target, spec, p->found.is_go);
-	if (fields.failed)
+	span_fields(&p->fields, target, spec, p->found.is_go);
+	if (p->fields.failed)
 		return err_nomem(err);
-	b.fields = fields.s;
+	b.fields = e->fields = p->fields.s;
 	rc = add_passing(b, p, err);
-	text_done(&fields);
 	if (rc)
 		return rc;
 	if (tracepoint_id(set, p->tracefs_name, &e->config))

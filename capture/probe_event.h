@@ -13,12 +13,14 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "base/text.h"
 #include "capture/event.h"
 #include "probe/probe.h"
 
 /* What was made for one event. */
 struct probe_event {
 	struct probe_places found; /* the kernel reads found.path when a counter is opened */
+	struct text fields;	   /* what is read at a hit, as tracefs takes it */
 	size_t n_refused;	   /* places that the kernel cannot probe */
 	char tracefs_name[64];	   /* "unspool_PID/N"; "": none is in tracefs */
 };

@@ -52,8 +52,10 @@ struct probe_spec {
  * "call:", "return:"? */
 bool probe_is_spec(const char *text);
 /* The length of the probe at the start of a list that commas separate: commas in brackets, as in
- * f(int, char), are part of a name. */
+ * f(int, char), are part of a name, those of "/FILTER/" behind it of that. */
 size_t probe_spec_length(const char *list);
+/* The length of the probe text[0..len) without the "/FILTER/" at its end; len: there is none. */
+size_t probe_before_filter(const char *text, size_t len);
 /* Parses text[0..len). Returns 0, or -ERR_USAGE with *err. */
 int probe_parse(struct probe_spec *ret, const char *text, size_t len, struct err *err);
 /* "uprobe:" and the like at the start of a text; 0: it is no probe. */

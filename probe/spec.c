@@ -34,11 +34,62 @@ size_t probe_prefix_length(const char *text)
 	return p ? strlen(p->text) : 0;
 }
 
+/* Does a filter begin so: the name of a field, and how it is compared? */
+static bool begins_filter(const char *at, const char *end)
+{
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
+	const char *name;
+
+	while (at < end && strchr("( !", *at))
+		at++;
+	for (name = at; at < end && strchr(letters, *at);)
+		at++;
+	if (at == name)
+		return false;
+	while (at < end && *at == ' ')
+		at++;
+	return at < end && strchr("=!<>&~", *at);
+}
+
+/* The length of "/FILTER/" at the start of text[0..len), up to its end or a comma; 0: it is none. A
+ * slash also stands in Go's names, and in texts of filters. */
+static size_t filter_length(const char *text, size_t len)
+{
+	bool in_text = false;
+
+	if (!len || *text != '/' || !begins_filter(text + 1, text + len))
+		return 0;
+	for (size_t i = 1; i < len; i++) {
+		if (text[i] == '"')
+			in_text = !in_text;
+		else if (text[i] == '/' && !in_text && (i + 1 == len || strchr(",}", text[i + 1])))
+			return i + 1;
+	}
+	return 0;
+}
+
+size_t probe_before_filter(const char *text, size_t len)
+{
+	const size_t prefix = probe_prefix_length(text);
+	const char *colon = prefix < len ? memchr(text + prefix, ':', len - prefix) : NULL;
+
+	for (size_t i = colon ? (size_t)(colon - text) : len; i < len; i++)
+		if (filter_length(text + i, len - i) == len - i)
+			return i;
+	return len;
+}
+
 size_t probe_spec_length(const char *list)
 {
-	size_t depth = 0, n;
+	const char *colon = strchr(list + probe_prefix_length(list), ':');
+	const size_t len = strlen(list);
+	size_t depth = 0, n, filter;
 
 	for (n = 0; list[n]; n++) {
+		filter = colon && list + n > colon ? filter_length(list + n, len - n) : 0;
+		if (filter)
+			return n + filter;
 		if (strchr("([<{", list[n]))
 			depth++;
 		else if (strchr(")]>}", list[n]) && depth)

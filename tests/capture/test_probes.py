@@ -227,6 +227,22 @@ tap.check(p.returncode == 2 and "-e 'uprobe:./hello:func_d,uretprobe:./hello:fun
 # ---- filters, rates, --check ---------------------------------------------------------------------
 p = capture("-e", "sched:sched_process_exec", "--filter", "filename ~ \"*/hello\"", "-a", "--", "sh", "-c", "./hello; ./lines; ./hello")
 tap.check(p.n_samples == 2, "--filter: only events whose fields are so", p.stderr)
+FILTERED = """#define N __attribute__((noipa))
+N int f_num(int n, const char *s) { return n + s[0]; }
+int main(void) { for (int i = 0; i < 8; i++) f_num(i, i & 1 ? "odd" : "even/,"); return 0; }
+"""
+make("filtered.c", FILTERED, "gcc -g -O1 filtered.c -o filtered")
+for event, n in (("uprobe:./filtered:f_num/a0 < 3/", 3), ("uprobe:./filtered:f_num/a0 == 1 || a0 == 5/,page-faults:u", 2),
+                 ('uprobe:./filtered:f_num/s1 == "even/," && a0 > 1/', 3)):
+    capture("--strings", "-c", 1, "-e", event, "--", "./filtered")
+    text = run([RESOLVE, "-q", "-f", "trace", "--event", "uprobe:./filtered:f_num", "perf.data"]).stdout
+    tap.check(text.count("n=") == n, f"-e {event}", text)
+for options, words in ((["--args"], "fields: a0 a1 a2 "), ([], "with --args it has the fields a0, a1 ..")):
+    p = run([CAPTURE, *options, "-e", "uprobe:./filtered:f_num", "--filter", "n == 1", "--", "./filtered"], check=False)
+    tap.check(p.returncode == 2 and words in p.stderr, f"--filter {options}: the fields that there are", p.stderr)
+for args in (["call:./filtered:f_num", "--filter", "a0 == 1"], ["call:./filtered:f_num/a0 == 1/"]):
+    p = run([CAPTURE, "--args", "-e", *args, "--", "./filtered"], check=False)
+    tap.check(p.returncode == 2 and "resolve --where" in p.stderr and "uprobe:./filtered:f_num" in p.stderr, f"-e {args}: refused, with what to do", p.stderr)
 p = capture("-e", "uprobe:./hello:func_*", "--", "./hello")
 tap.check(re.search(r"\d+ hits of probes a second", p.stderr) and p.n_samples == 12, "hits per second are told", p.stderr)
 lines = run([CAPTURE, "--check"]).stdout.splitlines()

@@ -117,6 +117,14 @@ static void specs(void **unused)
 	assert_true(probe_is_spec("uprobe:./a:b") && probe_is_spec("U:./a:b:c"));
 	assert_false(probe_is_spec("sched:sched_switch"));
 	assert_int_equal(probe_spec_length("uprobe:./a:f(int, char),cycles"), 23);
+	assert_int_equal(probe_spec_length("u:./a:f/a0 < 3/,cycles"), 15);
+	assert_int_equal(probe_spec_length("u:./a:f/s0 == \"x/,\"/,cycles"), 20);
+	assert_int_equal(probe_spec_length("u:./a:x.y/z.F,cycles"), 13);
+	assert_int_equal(probe_before_filter("u:./a:f/a0==1/", 14), 7);
+	assert_int_equal(probe_before_filter("u:./a:x.y/z.F/(a0&1)/", 21), 13);
+	assert_int_equal(probe_before_filter("u:./a0==1/a:b/", 14), 14);
+	assert_int_equal(probe_before_filter("u:./a:V::operator/", 18), 18);
+	assert_int_equal(probe_before_filter("u:./a:V::operator//a0==1/", 25), 18);
 	assert_int_equal(probe_parse(&s, "uprobe:./a:ns::f+0x10", 21, &err), 0);
 	assert_int_equal(s.kind, PROBE_ENTRY);
 	assert_memory_equal(s.file, "./a", s.file_len);
