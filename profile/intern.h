@@ -85,7 +85,7 @@ struct profile_index {
 	struct hash_index samples;   /* hash of a sample's key -> sample */
 	struct hash_table places;    /* (file, start line) -> dense id */
 	struct hash_table functions; /* (name, places id) -> function */
-	struct hash_table texts;     /* address of a cgroup's path or a state -> string id of labels */
+	struct hash_table texts; /* address of a cgroup's path or a state -> string id of labels */
 	const char *last_comm;
 	uint32_t last_comm_id;
 	/* The stack added last, root first. */

@@ -165,6 +165,7 @@ static struct stack_memo_context memo_context(const struct profile_sample *s)
 {
 	return (struct stack_memo_context){.names = pair_key(s->comm, s->event << 8 | s->stop),
 					   .task = pair_key(s->pid, s->tid),
+					   .labels = s->labels,
 					   .cpu = s->cpu};
 }
 

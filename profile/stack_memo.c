@@ -10,7 +10,7 @@ void stack_memo_init(struct stack_memo *m)
 	uint64_t secret = hash_secret();
 	size_t i;
 
-	for (i = 0; i < 2 * (STACK_MEMO_FRAMES + 1); i++)
+	for (i = 0; i < 2 * (STACK_MEMO_FRAMES + 2); i++)
 		m->keys[i / 2][i % 2] = hash_u64(secret += 0x9e3779b97f4a7c15u);
 }
 
@@ -64,7 +64,7 @@ struct stack_digest stack_digest(const struct stack_memo *m, const struct stack_
 struct stack_memo_at stack_memo_at(const struct stack_memo *m, struct stack_memo_context c,
 				   const struct stack_trace *t, const struct stack_digest *d)
 {
-	const uint64_t *k = m->keys[0];
+	const uint64_t *k = m->keys[0], *last = m->keys[STACK_MEMO_FRAMES + 1];
 	uint64_t sum[2] = {d->sum[0], d->sum[1]};
 	struct stack_memo_at at = {0};
 	uint64_t rest;
@@ -73,9 +73,10 @@ struct stack_memo_at stack_memo_at(const struct stack_memo *m, struct stack_memo
 		return at;
 	wide_add_product(sum, c.names + k[0], c.task + k[1]);
 	_Static_assert(STACK_MEMO_FRAMES <= UINT16_MAX, "beside the processor");
-	wide_add_product(sum, 1,
-			 (uint64_t)(t->base ? t->base->tag : 0) << 32 | (uint32_t)c.cpu << 16 |
-				 (uint16_t)t->n);
+	wide_add_product(sum, c.labels + last[0],
+			 ((uint64_t)(t->base ? t->base->tag : 0) << 32 | (uint32_t)c.cpu << 16 |
+			  (uint16_t)t->n) +
+				 last[1]);
 	/* Both parts together have all of the sum; bits are dropped only after mixing. */
 	at.check = hash_mix(sum[0], sum[1]);
 	rest = hash_u64(sum[0] ^ m->keys[0][0]);

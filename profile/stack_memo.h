@@ -57,12 +57,13 @@ struct stack_memo_set {
 
 struct stack_memo {
 	struct stack_memo_set *sets;
-	uint64_t keys[STACK_MEMO_FRAMES + 1][2];
+	uint64_t keys[STACK_MEMO_FRAMES + 2][2];
 };
 
 /* The parts of a sample's key other than its stack. */
 struct stack_memo_context {
 	uint64_t names, task;
+	uint32_t labels;
 	uint16_t cpu;
 };
 

@@ -31,6 +31,7 @@ static int find_sample(struct profile *p, const struct profile_log_entry *e, uin
 		.tid = keep & PROFILE_KEEP_TIDS ? e->tid : 0,
 		.stop = e->stop,
 		.cpu = keep & PROFILE_KEEP_CPUS && has_cpu ? profile_cpu(e->cpu) : 0,
+		.labels = keep & PROFILE_KEEP_LABELS ? e->labels : 0,
 	};
 
 	return profile_intern_sample(p, &key, profile_expect_sample(p, &key), ret, err);
