@@ -276,6 +276,8 @@ int load_profile(const struct load_options *opt, const char *path, struct loaded
 	if (rc)
 		return rc;
 	rc = ret->format ? load_named(ret, opt, err) : load_recording(ret, opt, err);
+	if (!rc)
+		rc = profile_drop_left_out(ret->profile, err);
 	if (!rc && opt->weigh == LOAD_WEIGH_DURATION)
 		rc = profile_weigh_durations(ret->profile, err);
 	return rc ? rc : bound(ret, err);

@@ -69,6 +69,7 @@ struct sample_filter {
 	struct time_span time;
 	const char *event; /* a list of names; NULL: all */
 	bool no_idle;	   /* without the idle task */
+	bool with_ends;	   /* a listed event call:F means its ends, too */
 };
 
 void sample_filter_done(struct sample_filter *f);
@@ -196,6 +197,7 @@ struct loaded {
 	struct processes *processes;
 	struct cut_chains *chains; /* of strip_stacks */
 	struct trace_names *trace_names;
+	bool keeps_calls; /* the profile will tell which two events are one call */
 	struct sample_filter filter;
 };
 

@@ -96,6 +96,8 @@ int pipeline_load(struct loaded *p, const struct load_options *opt, struct err *
 	p->profile = profile_new(opt->keep);
 	if (!p->profile)
 		return err_nomem(err);
+	p->keeps_calls = opt->keep & PROFILE_KEEP_LOG && opt->keep & PROFILE_KEEP_TRACE;
+	p->filter.with_ends = p->keeps_calls;
 	mo.os_release = perf_file_info(p->file)->os_release;
 	mo.arch = perf_file_info(p->file)->arch;
 	mo.recorded_s = pipeline_written_s(p->path);

@@ -1,9 +1,11 @@
 /* sample_filter.c - which samples count. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/vec.h"
 #include "load/pipeline.h"
+#include "profile/profile.h"
 #include "reader/reader.h"
 
 static bool number_listed(const uint32_t *v, size_t n, uint32_t x)
@@ -110,6 +112,18 @@ bool comm_is_idle(const char *comm)
 	return !strncmp(comm, "swapper", n) && (!comm[n] || comm[n] == '/');
 }
 
+static bool event_listed(const struct sample_filter *f, const char *name)
+{
+	char begins[1024];
+
+	if (!f->event || event_is_listed(f->event, name))
+		return true;
+	if (!f->with_ends || span_role_of(name) != SPAN_ENDS)
+		return false;
+	snprintf(begins, sizeof begins, "call:%s", strchr(name, ':') + 1);
+	return event_is_listed(f->event, begins);
+}
+
 bool sample_filter_match(const struct sample_filter *f, const struct perf_sample *s)
 {
 	if (f->no_idle && !s->pid && comm_is_idle(s->comm))
@@ -118,8 +132,7 @@ bool sample_filter_match(const struct sample_filter *f, const struct perf_sample
 	       number_listed(f->tids.v, f->tids.n, s->tid) && cpu_listed(f, s->cpu) &&
 	       s->time_ns >= f->time.start_ns &&
 	       (!f->time.end_ns || s->time_ns <= f->time.end_ns) && comm_listed(f, s->comm) &&
-	       cgroup_listed(f, s->cgroup) &&
-	       (!f->event || event_is_listed(f->event, s->event->name)) && dso_listed(f, s);
+	       cgroup_listed(f, s->cgroup) && event_listed(f, s->event->name) && dso_listed(f, s);
 }
 
 int sample_filter_resolve(struct sample_filter *f, const struct perf_file_info *info,

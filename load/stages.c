@@ -133,11 +133,23 @@ static void expect_stacks(const struct batch_job *j, size_t i)
 		unwind_expect(j->samples.v[i]);
 }
 
-static void count_left_out(struct loaded *p, const struct stack_trace *t)
+static void count_left_out(struct loaded *p, const struct perf_sample *s,
+			   const struct stack_trace *t)
 {
+	if (span_role_of(s->event->name) == SPAN_ENDS) /* belongs to its beginning */
+		return;
 	p->filtered += t->is_left_out;
 	p->undecided += t->is_undecided;
 	p->names_seen |= t->names_seen;
+}
+
+/* Ends of calls have no parameters, and what is left out may be what shows that a call has ended.
+ */
+static bool is_dropped(const struct scheduler *c, const struct perf_sample *s,
+		       const struct stack_trace *t)
+{
+	return t->is_left_out &&
+	       (!c->p->keeps_calls || span_role_of(s->event->name) == SPAN_NO_PART);
 }
 
 /* Adds samples to the profile, without those that a condition on values leaves out. */
@@ -149,11 +161,11 @@ static int add_some(struct scheduler *c, const struct perf_sample *const *sample
 	int rc = 0;
 
 	for (size_t i = 0; i < n; i++)
-		count_left_out(c->p, &traces[i]);
+		count_left_out(c->p, samples[i], &traces[i]);
 	for (; from < n && !rc; from = to) {
-		for (; from < n && traces[from].is_left_out;)
+		for (; from < n && is_dropped(c, samples[from], &traces[from]);)
 			from++;
-		for (to = from; to < n && !traces[to].is_left_out;)
+		for (to = from; to < n && !is_dropped(c, samples[to], &traces[to]);)
 			to++;
 		if (from < to)
 			rc = profile_add_batch(c->p->profile, samples + from, traces + from,

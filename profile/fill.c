@@ -153,6 +153,7 @@ static int add_to_log(struct profile *p, const struct perf_sample *s, const stru
 		.tid = s->tid,
 		.cpu = s->cpu,
 		.stop = key->stop,
+		.is_left_out = t->is_left_out,
 		.has_stack = s->has_callchain,
 		.labels = key->labels,
 		.trace = add_trace(p, s),
@@ -225,10 +226,12 @@ int profile_add_batch(struct profile *p, const struct perf_sample *const *sample
 	if (profile_intern_stacks(p, samples, traces, digests, n, keys, ids, err))
 		return -ERR_NOMEM;
 	for (i = 0; i < n; i++) {
-		profile_count(p, ids[i], 1, keys[i].period);
 		if (p->index_->keep & PROFILE_KEEP_LOG &&
 		    add_to_log(p, samples[i], &traces[i], &p->samples.v[ids[i]], err))
 			return -ERR_NOMEM;
+		if (traces[i].is_left_out)
+			continue;
+		profile_count(p, ids[i], 1, keys[i].period);
 		event = &p->events.v[keys[i].event];
 		event->samples++;
 		event->period = add_saturated(event->period, keys[i].period);

@@ -119,7 +119,9 @@ struct profile_log_entry {
 	uint32_t values; /* string id: parameters by frame (values/values.h); 0: none */
 	uint32_t labels; /* as in struct profile_sample */
 	uint8_t stop;
-	bool has_stack; /* the event records call chains or stacks (script then prints a block) */
+	bool is_left_out; /* until profile_drop_left_out(): no sample, but may say when a call ends
+			   */
+	bool has_stack;	  /* the event records call chains or stacks (script then prints a block) */
 };
 
 /* With PROFILE_KEEP_DETAILS, for samples that have at least one of these. */
@@ -381,6 +383,10 @@ void event_set_done(struct event_set *s);
  * stack pointer, if the recording has that (the field sp of tracepoints), else to the last one of
  * its thread; with the field g (a goroutine) wherever that went on. */
 
+/* What an event is for the spans of capture -e call:FILE:FUNCTION. */
+enum span_role { SPAN_NO_PART, SPAN_BEGINS, SPAN_ENDS };
+enum span_role span_role_of(const char *event);
+
 enum span_end {
 	SPAN_RETURNED,
 	/* There is no event of its end, but a later one shows that it had ended: longjmp(), an
@@ -418,6 +424,9 @@ static inline bool spans_has_event(const struct spans *s, uint32_t event)
 {
 	return event < s->has_event.n && s->has_event.v[event];
 }
+/* Removes what is_left_out from the log, but for the ends of calls that stay. Returns 0 or
+ * -ERR_NOMEM. */
+int profile_drop_left_out(struct profile *p, struct err *err);
 /* Makes the weight of each call its self_ns; ends of calls weigh nothing and are no samples any
  * more. Returns 0, -ERR_NOT_FOUND if there are no calls, or -ERR_NOMEM. */
 int profile_weigh_durations(struct profile *p, struct err *err);

@@ -36,6 +36,7 @@ struct finder {
 	const struct profile *p;
 	struct spans *ret;
 	VEC(struct role) roles; /* by event */
+	VEC(uint32_t) next;	/* by index in the log: find_next() */
 	struct hash_table by_key;
 	VEC(struct thread *) threads;
 };
@@ -73,6 +74,13 @@ static bool is_end_name(const char *name)
 					    : str_starts_with(name, pair_names[i].end))
 			return true;
 	return false;
+}
+
+enum span_role span_role_of(const char *event)
+{
+	return str_starts_with(event, pair_names[0].begin) ? SPAN_BEGINS
+	       : str_starts_with(event, pair_names[0].end) ? SPAN_ENDS
+							   : SPAN_NO_PART;
 }
 
 static void pair_event(struct finder *f, uint32_t end)
@@ -310,6 +318,60 @@ static void finish_all(struct finder *f)
 	}
 }
 
+/* The next event of the same thread that has to do with spans, by index in the log. */
+static int find_next(struct finder *f)
+{
+	struct hash_table last = {0};
+	int rc = 0;
+
+	for (size_t i = 0; i < f->p->log.n && !rc; i++)
+		rc = vec_push(&f->next, SPAN_NONE);
+	for (size_t i = f->p->log.n; i-- > 0 && !rc;) {
+		const struct profile_log_entry *e = &f->p->log.v[i];
+		const uint64_t thread = (uint64_t)e->pid << 32 | e->tid;
+
+		if (!f->roles.v[e->event].begins && !f->roles.v[e->event].ends)
+			continue;
+		f->next.v[i] = hash_get(&last, thread); /* HASH_NONE is SPAN_NONE */
+		rc = hash_put(&last, thread, (uint32_t)i);
+	}
+	hash_done(&last);
+	return rc;
+}
+
+/* Of a function whose first instruction leaves it (a lone RET, a jump to another function) the
+ * kernel tells the end first: both probes are at one address. Is `exit` such an end, and which
+ * event, the next one of its thread, is the beginning? SPAN_NONE: none. */
+static uint32_t beginning_behind(const struct finder *f, uint32_t exit)
+{
+	const struct profile_log_entry *e = &f->p->log.v[exit], *n;
+	const struct role *role = &f->roles.v[e->event];
+	uint64_t sp, its;
+
+	if (f->next.v[exit] == SPAN_NONE || !e->ip)
+		return SPAN_NONE;
+	n = &f->p->log.v[f->next.v[exit]];
+	return n->event + 1 == role->ends && n->ip == e->ip && trace_number(f->p, e, "sp", &sp) &&
+			       trace_number(f->p, n, "sp", &its) && sp == its
+		       ? f->next.v[exit]
+		       : SPAN_NONE;
+}
+
+static int take_event(struct finder *f, uint32_t i)
+{
+	const struct role role = f->roles.v[f->p->log.v[i].event];
+	const uint32_t behind = role.ends ? beginning_behind(f, i) : SPAN_NONE;
+	int rc = 0;
+
+	if (role.begins && f->ret->of_entry.v[i] == SPAN_NONE)
+		rc = begin_span(f, i, role.is_flat);
+	if (behind != SPAN_NONE)
+		rc = begin_span(f, behind, false);
+	if (role.ends && !rc)
+		rc = finish_span(f, i, role.ends);
+	return rc;
+}
+
 int spans_find(struct spans *ret, const struct profile *p, struct err *err)
 {
 	struct finder f = {.p = p, .ret = ret};
@@ -318,17 +380,14 @@ int spans_find(struct spans *ret, const struct profile *p, struct err *err)
 	for (size_t i = 0; !rc && i < p->log.n; i++)
 		rc = vec_push(&ret->of_entry, SPAN_NONE) || vec_push(&ret->of_exit, SPAN_NONE) ||
 		     vec_push(&ret->is_end, 0);
-	for (uint32_t i = 0; !rc && i < p->log.n; i++) {
-		const struct role role = f.roles.v[p->log.v[i].event];
-
-		if (role.begins)
-			rc = begin_span(&f, i, role.is_flat);
-		else if (role.ends)
-			rc = finish_span(&f, i, role.ends);
-	}
+	if (!rc)
+		rc = find_next(&f);
+	for (uint32_t i = 0; !rc && i < p->log.n; i++)
+		rc = take_event(&f, i);
 	for (size_t i = 0; !rc && i < f.roles.n; i++)
 		rc = vec_push(&ret->has_event, f.roles.v[i].begins || f.roles.v[i].ends);
 	finish_all(&f);
+	vec_done(&f.next);
 	vec_done(&f.roles);
 	vec_done(&f.threads);
 	hash_done(&f.by_key);

@@ -68,6 +68,38 @@ static void drop_ends(struct profile *p, const struct spans *s)
 	p->log.n = n;
 }
 
+/* Does it stay: a sample, or the end of a call that does? */
+static bool stays(const struct profile *p, const struct spans *s, size_t i)
+{
+	const uint32_t span = s->of_exit.v[i];
+
+	if (span != SPAN_NONE)
+		return !p->log.v[s->v.v[span].entry].is_left_out;
+	return !p->log.v[i].is_left_out;
+}
+
+int profile_drop_left_out(struct profile *p, struct err *err)
+{
+	struct spans s = {0};
+	size_t i, n = 0;
+	int rc;
+
+	for (i = 0; i < p->log.n && !p->log.v[i].is_left_out; i++)
+		;
+	if (i == p->log.n)
+		return 0;
+	rc = spans_find(&s, p, err);
+	for (i = 0; i < p->log.n && !rc; i++)
+		if (stays(p, &s, i)) {
+			p->log.v[n] = p->log.v[i];
+			p->log.v[n++].is_left_out = false;
+		}
+	if (!rc)
+		p->log.n = n;
+	spans_done(&s);
+	return rc;
+}
+
 int profile_weigh_durations(struct profile *p, struct err *err)
 {
 	static const char nanoseconds[] = "nanoseconds";

@@ -370,6 +370,51 @@ tap.check([(e.strip(), f, n, r if f == "catcher" else "") for e, f, n, r in foun
           [x for n in range(4) for x in (("", "catcher", str(n), str(n if n > 1 else 0)), ("<=" if n > 1 else "", "thrower", str(n), ""))],
           "exceptions: arguments of calls that were left, and of that which caught", found, text)
 
+# ---- what only the first instruction of a function does; conditions; labels ----------------------
+SHORT = r"""
+#include <stdio.h>
+#include <unistd.h>
+#define N __attribute__((noipa))
+N int slow(int a) { usleep(a * 1000); return a; }
+N int forward(int a) { return slow(a); }
+N void nothing(int a) { __asm__ volatile("" :: "r"(a)); }
+N void without(void) { __asm__ volatile("nop"); }
+N int next(int i) { usleep(3000); __asm__ volatile("" : "+r"(i)); return i + 1; }
+N int kind(int i) { __asm__ volatile("nop" : "+r"(i)); return i; }
+int main(void)
+{
+	for (int i = 0; i < 3; i++) { forward(2); nothing(i); usleep(2000); next(i); without(); }
+	for (int i = 0; i < 400; i++) kind(i % 4);
+	return 0;
+}
+"""
+make("short.c", SHORT, "gcc -g -O2 short.c -o short")
+first = run(["objdump", "-d", "--no-show-raw-insn", "--disassemble=nothing", "short"]).stdout.split("<nothing>:", 1)[1].split("\n")[1]
+capture("--args", "-e", "call:./short:forward,call:./short:nothing,call:./short:next,call:./short:without", "--", "./short")
+CALL = re.compile(r"\((<=|  )? *([\d.]+) ms\): \S+ (\w+)\((.*?)\)(?: = (-?\d+))?")
+calls = [m.groups() for m in CALL.finditer(run([RESOLVE, "-q", "-f", "trace", "perf.data"]).stdout)]
+at_once = [c for c in calls if c[2] in ("forward", "nothing")]
+tap.check(len(calls) == 12 and len(at_once) == 6 and all((c[0] or "").strip() == "" and float(c[1]) < 1.9 for c in at_once),
+          f"a function that its first instruction leaves ({first.split(':')[-1].strip()}) does not last until it is called again", calls)
+tap.check([c[3] for c in calls if c[2] == "without"] == [""] * 3, "a function without parameters has none", calls)
+for options in ["--where", "i == 1"], ["--where", "i == 1", "--event", "call:./short:next"]:
+    calls = [m.groups() for m in CALL.finditer(run([RESOLVE, "-q", "-f", "trace", *options, "perf.data"]).stdout)]
+    tap.check([c[2:] for c in calls] == [("next", "i=1", "2")] and (calls[0][0] or "").strip() == "" and float(calls[0][1]) >= 3,
+              f"{' '.join(options)}: a call has its end", calls)
+text = run([RESOLVE, "-q", "-f", "folded", "--weigh", "duration", "--where", "i == 1", "perf.data"]).stdout
+tap.check(text.count("\n") == 1 and text.startswith("short;") and 3000000 <= int(text.rsplit(" ", 1)[1]) < 10 ** 9, "--where --weigh duration", text)
+capture("-e", "uprobe:./short:kind", "--", "./short")
+text = run([RESOLVE, "-q", "-f", "folded", "--by", "arg:i", "perf.data"]).stdout
+tap.check([(line.split(";")[0], int(line.rsplit(" ", 1)[1])) for line in text.splitlines()] == [(str(i), 100) for i in range(4)],
+          "--by arg: equal stacks with other values stay apart", text)
+if have("rustc"):
+    # LLVM drops the result of a function that nothing uses, and says so (DW_CC_nocall): the register has something else.
+    make("unused.rs", "#[inline(never)] fn total(x: &[u16]) -> u32 { std::hint::black_box(x.iter().map(|&a| a as u32).sum()) }\n"
+         "fn main() { total(&[1, 2, 65535]); }\n", "rustc -O -g unused.rs")
+    capture("--args", "-e", "call:./unused:unused::total", "--", "./unused")
+    text = run([RESOLVE, "-q", "-f", "trace", "perf.data"]).stdout
+    tap.check(re.search(r"total\(.*\) = (\?|65538) ", text), "Rust: a result that was dropped is not told, or right", text)
+
 # ---- refused ------------------------------------------------------------------------------------
 for what, words in (("call:./p:0x1139", "not known where"), ("call:./p:f_leaf+4", "only uprobe:"), ("call:./p:f_laef", "near it: f_leaf")):
     p = run([CAPTURE, "-e", what, "--", "./p"], check=False)
