@@ -211,6 +211,9 @@ struct dwarf_site {
 	/* Its language's compilers say of each function whether it has one; those of Go by a
 	 * parameter that is_result. */
 	bool is_result_told;
+	/* It is not called as the platform's ABI says (DW_AT_calling_convention): LLVM marks
+	 * functions so of which it has changed parameters or the result. */
+	bool is_not_called_so;
 	bool is_by_compiler_of_c; /* its language passes arguments as the processor's ABI says */
 	/* Of the compiler's words: it keeps parameters where they are, from `body` on; it was
 	 * told not to follow where they are. */

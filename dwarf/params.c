@@ -480,6 +480,19 @@ static bool tells_result(const struct dwarf_param_unit *u)
 	return u->main.language != DW_LANG_Mips_Assembler;
 }
 
+static void set_convention(struct dwarf_params *p, struct dwarf_param_unit *u,
+			   const struct dwarf_any_die *d, struct dwarf_site *site)
+{
+	struct dwarf_param_unit *owner = u;
+	uint64_t convention;
+
+	site->is_not_called_so =
+		dwarf_value_uint(dwarf_param_inherited(p, d, &owner, DWARF_AT_CONVENTION).v,
+				 &convention) &&
+		convention != DW_CC_normal;
+	site->is_by_compiler_of_c &= !site->is_not_called_so;
+}
+
 static struct dwarf_site *make_site(struct dwarf_params *p, struct dwarf_param_unit *u,
 				    const struct dwarf_function_range *f, uint64_t vaddr)
 {
@@ -519,6 +532,7 @@ static struct dwarf_site *make_site(struct dwarf_params *p, struct dwarf_param_u
 	site->is_result_told = tells_result(u);
 	if (site->has_result)
 		site->result = dwarf_param_type(p, dwarf_value_ref(owner->cu, result.v));
+	set_convention(p, u, &d, site);
 	dwarf_location_at(p, u, &d.a[DWARF_AT_FRAME_BASE], vaddr, &site->frame_base, &is_list,
 			  &is_kept);
 	dwarf_param_places(u, &d, &site->is_unoptimized, &site->is_untracked);

@@ -386,8 +386,10 @@ static bool add_params(struct calls *c, struct text *t, const struct profile_log
 	const char *s = profile_values(c->p, e, 0, 0, &n, &n_levels), *text;
 	bool in_text = false, is_cut;
 
-	if (!s || !n)
-		return false;
+	if (!s || !n) { /* does it have none, or is nothing known of it? */
+		s = profile_result_type(c->p, e, &n);
+		return s && n && *s != '?';
+	}
 	for (size_t i = 0; i < n; i++) {
 		char *end;
 		uint64_t addr;

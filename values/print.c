@@ -294,7 +294,7 @@ void value_print_type(struct text *t, const struct dwarf_type *type)
 				    : 0;
 
 	if (!letter) {
-		text_char(t, '?');
+		text_char(t, 'x');
 		return;
 	}
 	text_char(t, letter);

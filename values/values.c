@@ -232,6 +232,8 @@ static void add_result(struct text *t, const struct dwarf_site *site)
 	text_char(t, '\r');
 	if (!site->is_result_told)
 		text_char(t, '?');
+	else if (site->is_not_called_so)
+		text_char(t, '!');
 	else if (site->has_result)
 		value_print_type(t, site->result);
 	else if (listed)
@@ -253,7 +255,7 @@ static void add_all(struct values *v, struct text *t, const struct stack_trace *
 			text_str(t, level ? "\t" : "");
 			add_params(v, t, i, level);
 		}
-		if (v->opt->results && !i)
+		if ((v->opt->results || v->opt->innermost) && !i)
 			add_result(t, site);
 		text_char(t, '\n');
 	}

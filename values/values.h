@@ -80,13 +80,14 @@ void values_free(struct values *v); /* NULL is allowed */
  * with
  * '\t' between functions. "a@entry=1" is what the caller passed, where `a` itself is not known.
  * Behind '\r' in the first line: the type of what the innermost frame's function returns (with
- * .results): "v": nothing; else a letter and the bytes, "i4" "u8" signed and unsigned integers,
- * "c1" "C1" signed and unsigned characters, "b1", "p8" pointers, "e4" "E4" enumerations, with
- * " NAME VALUE" for each of their names; "?": others. Nothing: not known.
- * labels: of the profile (profile_label_add()), the value of `by`.
- * is_left_out: a condition does not hold, or is not known to.
- * is_undecided: the latter: parameters of that name are there, but their values are not known.
- * names_seen: bit i: condition i names a parameter that a function in the stack has.
+ * .results or .innermost): "v": nothing; else a letter and the bytes, "i4" "u8" signed and unsigned
+ * integers, "c1" "C1" signed and unsigned characters, "b1", "p8" pointers, "e4" "E4" enumerations,
+ * with " NAME VALUE" for each of their names; "x": others; "?": its language's debug information
+ * does not say; "!": what is in the register need not be it. Nothing: there is no debug
+ * information. labels: of the profile (profile_label_add()), the value of `by`. is_left_out: a
+ * condition does not hold, or is not known to. is_undecided: the latter: parameters of that name
+ * are there, but their values are not known. names_seen: bit i: condition i names a parameter that
+ * a function in the stack has.
  *
  * All of it is valid until the next call. Returns 0 or -ERR_NOMEM. */
 int values_find(struct values *v, const struct perf_sample *const *samples,
