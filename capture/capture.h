@@ -103,6 +103,9 @@ struct capture_options {
 	 * the process of the command if that still runs, which who ends capture then has to end,
 	 * else 1. NULL. */
 	volatile int *bundling;
+	/* Nonzero while there are probes in the kernel, which stay there if the process is ended.
+	 * NULL. */
+	volatile int *probing;
 	/* Called before that, with the same arg as progress: of the result only the notes and the
 	 * bundle are missing. NULL. */
 	void (*complete)(void *progress_arg, const struct capture_result *r);

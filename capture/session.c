@@ -415,6 +415,8 @@ static int make_probes(struct session *s, struct err *err)
 		.strings = s->opt->strings,
 	};
 
+	for (size_t i = 0; i < s->n_events && s->opt->probing; i++)
+		*s->opt->probing |= s->events[i].is_probe;
 	if (s->opt->syscalls) {
 		int rc = syscall_probes(s, target.pid, err);
 
@@ -500,6 +502,8 @@ void session_close(struct session *s)
 		free(set->rings);
 	}
 	probe_events_done(&s->probes);
+	if (s->opt && s->opt->probing)
+		*s->opt->probing = 0;
 	free(s->texts);
 	tid_list_done(&s->processes);
 	tid_list_done(&s->sample_tids);

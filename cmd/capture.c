@@ -11,28 +11,46 @@
 #include "base/clock.h"
 #include "cmd/args.h"
 
-#define EXIT_TROUBLE 2
+#define EXIT_TROUBLE  2
+#define SAME_SIGNAL_S .1
 
-/* The only variable that the signal handler writes. */
+/* Written by the signal handler, as is what belongs to it below. */
 static volatile int stop_signal;
 /* Set by SIGUSR2 with --snapshot. */
 static volatile int snapshot_asked;
 /* Not 0 while the bundle is made, after which nothing else is left to do but to end the command:
  * its process, or 1. */
 static volatile int bundling;
+/* While there are probes in the kernel. */
+static volatile int probing;
+static volatile double first_signal_s;
+static volatile int n_signals; /* that came later */
 /* Printed if it is left out; complete before `bundling` is set. */
 static char last_words[1024];
 
+/* The second signal ends at once; the file is valid up to its last block. `timeout` sends two, to
+ * the process and to its group: what comes so soon is no second one. Probes would stay in the
+ * kernel, so they are waited for, unless there is a third signal. */
 static void on_signal(int sig)
 {
-	/* The second signal ends at once; the file is valid up to its last block. */
-	if (stop_signal && bundling > 1)
+	static const char waits[] = "capture: waiting for its probes to be removed; once more "
+				    "leaves them in the kernel\n";
+
+	if (!stop_signal || stop_signal == SIGUSR2) {
+		first_signal_s = clock_seconds();
+		n_signals = 0;
+		stop_signal = sig;
+		return;
+	}
+	if (sig == SIGUSR2 || clock_seconds() - first_signal_s < SAME_SIGNAL_S)
+		return;
+	if (probing && !n_signals++ && write(STDERR_FILENO, waits, sizeof waits - 1) > 0)
+		return;
+	if (bundling > 1)
 		kill(bundling, SIGTERM);
-	if (stop_signal && bundling && write(STDERR_FILENO, last_words, strlen(last_words)) < 0)
+	if (bundling && write(STDERR_FILENO, last_words, strlen(last_words)) < 0)
 		_exit(128 + sig);
-	if (stop_signal && stop_signal != SIGUSR2)
-		_exit(128 + sig);
-	stop_signal = sig;
+	_exit(128 + sig);
 }
 
 static void on_snapshot(int sig)
@@ -303,7 +321,8 @@ int main(int argc, char **argv)
 					 .output = "perf.data",
 					 .bundle = CAPTURE_BUNDLE_UNSET,
 					 .bundle_max = 64 << 20,
-					 .bundling = &bundling}};
+					 .bundling = &bundling,
+					 .probing = &probing}};
 	struct err err = {0};
 	int rc;
 

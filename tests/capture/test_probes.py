@@ -311,6 +311,14 @@ until(lambda: os.path.realpath(f"/proc/{inner.pid}/exe").endswith("/app/inner"),
 p = capture("-p", inner.pid, "--duration", 0.5, "-e", "uprobe:/app/inner:mid")
 tap.check(p.n_samples and list(folded()) == ["main;mid"], "-p: the file is the one that the process sees", p.stderr, folded())
 
+# ---- a recorder that is told to end twice at once, as `timeout` does -----------------------------
+r = subprocess.Popen([CAPTURE, "-o", "twice.data", "-p", str(inner.pid), "-e", "uprobe:/app/inner:mid"], stderr=subprocess.PIPE, text=True)
+until_open(r)
+r.terminate()
+r.terminate()
+err = r.communicate()[1]
+tap.check(r.returncode == 0 and " samples of uprobe:" in err and not left(r.pid), "two signals at once: one end, with its summary, without probes", r.returncode, err, left(r.pid))
+
 # ---- a recorder that was killed ------------------------------------------------------------------
 r = subprocess.Popen([CAPTURE, "-q", "-o", "killed.data", "-p", str(inner.pid), "-e", "uprobe:/app/inner:*"])
 until_open(r)

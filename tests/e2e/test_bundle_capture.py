@@ -129,6 +129,7 @@ def second_interrupt():
             until(lambda: children(p.pid) and cpu_seconds(children(p.pid)[0]) > 0.3, "the program to run")
             program = children(p.pid)[0]
             p.send_signal(signal.SIGINT)
+            time.sleep(0.15)  # sooner it would be the same signal twice, as `timeout` sends it
             until(lambda: p.poll() is not None or is_closed("y.data"), "the recording to end")
             p.send_signal(signal.SIGINT)
             _, err = p.communicate(timeout=120)
