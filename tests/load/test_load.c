@@ -201,7 +201,7 @@ static void progress(void **state)
 	loaded_done(&in);
 }
 
-static void stop(void **state)
+static void stops(void **state)
 {
 	const volatile sig_atomic_t now = 1;
 	struct load_options opt = nowhere();
@@ -305,7 +305,7 @@ int main(void)
 		cmocka_unit_test(recording), cmocka_unit_test(interrupted_recording),
 		cmocka_unit_test(text),	     cmocka_unit_test(for_recordings_only),
 		cmocka_unit_test(filters),   cmocka_unit_test(what_cannot_be_read),
-		cmocka_unit_test(progress),  cmocka_unit_test(stop),
+		cmocka_unit_test(progress),  cmocka_unit_test(stops),
 		cmocka_unit_test(detached),  cmocka_unit_test(opened_twice),
 	};
 
