@@ -393,6 +393,12 @@ static void note_places(struct session *s, const struct event *e)
 	if (found->places.n > 1 || p->n_refused)
 		capture_note(s->result, "%s: %zu places%s", e->name, found->places.n,
 			     p->n_refused ? refused : "");
+	if (found->n_left_out)
+		capture_note(s->result,
+			     "%s: taken of %zu function%s; left out are %zu of this name, in which "
+			     "no instruction begins there",
+			     e->name, found->places.n, &"s"[found->places.n == 1],
+			     found -> n_left_out);
 	if (found->n_unread)
 		capture_note(s->result,
 			     "%s: the code of %zu function%s is not understood: these "

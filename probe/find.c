@@ -31,6 +31,11 @@ static const char *const added_names[] = {
 	"__x86.get_pc_thunk.ax",
 };
 
+struct symbol {
+	uint64_t off;
+	const char *name; /* as in the file */
+};
+
 struct search {
 	struct module *mod;
 	struct functab tab;
@@ -43,6 +48,7 @@ struct search {
 	/* Of PROBE_LEAVE: functions without an exit in their own bytes, and cold halves that have
 	 * one. */
 	VEC(const struct func *) endless, leaving_halves;
+	VEC(struct symbol) symbols; /* of the starts of functions */
 };
 
 static bool is_added(const char *name)
@@ -123,13 +129,20 @@ static struct function_code code_of(const struct search *s, const struct func *f
 	return code;
 }
 
-static int add_place(struct search *s, const struct func *f, uint64_t vaddr)
+static int add_place(struct search *s, const struct func *f, uint64_t vaddr, uint64_t plus)
 {
+	const char *name = pattern_display_name(&s->pattern, f->name);
+	char with_plus[1024];
 	uint64_t off;
 
 	if (!elf_image_vaddr_to_off(s->mod->image, vaddr, &off))
 		return 0;
-	return places_add(s->ret, off, 0, pattern_display_name(&s->pattern, f->name));
+	if (plus) {
+		snprintf(with_plus, sizeof with_plus, "%s+0x%llx", name, (unsigned long long)plus);
+		name = with_plus;
+	}
+	return places_add(s->ret, off, 0, name) ||
+	       vec_push(&s->symbols, ((struct symbol){off, f->name}));
 }
 
 /* Functions "f" and "f.cold", "f.part.0.cold.2" are one. */
@@ -201,9 +214,10 @@ static int add_function(struct search *s, const struct func *f, uint64_t plus)
 		code = code_of(s, f);
 	if (plus && code_place_at(&code, plus) == CODE_PLACE_INSIDE) {
 		s->within = f;
+		s->ret->n_left_out++;
 		return 0;
 	}
-	return add_place(s, f, f->start + (checks ? code_go_stack_check(&code) : plus));
+	return add_place(s, f, f->start + (checks ? code_go_stack_check(&code) : plus), plus);
 }
 
 /* Functions that call exit() or abort(), or loop for ever. */
@@ -252,6 +266,7 @@ static int add_matching(struct search *s, uint64_t plus)
 		}
 		if (f->start + plus >= f->end && plus) {
 			s->too_short = f;
+			s->ret->n_left_out++;
 			continue;
 		}
 		if (add_function(s, f, plus))
@@ -346,6 +361,24 @@ static int not_chosen(struct search *s, struct err *err)
 		       (int)p->len, p->text);
 }
 
+/* How far the name of a function is from what was typed. Their last parts count, too: people leave
+ * out namespaces, or take another one, and types are written in many ways. */
+static unsigned distance_of(const struct pattern *p, const char *name, unsigned max)
+{
+	const size_t n = strcspn(name, "(");
+	unsigned d = name_distance(p->text, p->len, name, n, max), parts;
+	size_t n_typed, n_name;
+	const char *typed = spelling_last_part(p->text, p->len, &n_typed);
+	const char *part = spelling_last_part(name, strlen(name), &n_name);
+
+	parts = n_typed ? name_distance(typed, n_typed, part, n_name, n_typed < 4 ? 0 : 2) : d;
+	if (parts <= (n_typed < 4 ? 0 : 2) && parts < d)
+		d = parts + 1 < max ? parts + 1 : max;
+	if (d > max && n > p->len && memmem(name, n, p->text, p->len))
+		d = max;
+	return d;
+}
+
 static int not_found(struct search *s, struct err *err)
 {
 	const struct pattern *p = &s->pattern;
@@ -380,11 +413,9 @@ static int not_found(struct search *s, struct err *err)
 
 	for (size_t i = 0; i < s->tab.funcs.n; i++) {
 		const char *name = pattern_display_name(&s->pattern, s->tab.funcs.v[i].name);
-		size_t n = strcspn(name, "(");
-		unsigned d = name_distance(p->text, p->len, name, n, max);
+		const unsigned d =
+			is_part(s->tab.funcs.v[i].name) ? max + 1 : distance_of(p, name, max);
 
-		if (d > max && n > p->len && memmem(name, n, p->text, p->len))
-			d = max;
 		if (d <= max)
 			consider(&near, arena_strndup(&names, name, strlen(name)), d);
 	}
@@ -404,6 +435,66 @@ static int not_found(struct search *s, struct err *err)
 		       text);
 }
 
+static bool is_found(const struct search *s)
+{
+	return s->ret->places.n || s->endless.n || s->chooser;
+}
+
+static int add_meant(struct search *s, uint64_t plus)
+{
+	int rc = add_matching(s, plus);
+
+	if (!rc && !is_found(s) && !s->pattern.is_wild) {
+		s->pattern.last_part = s->ret->by_last_part = true;
+		s->ret->n_left_out = 0;
+		rc = add_matching(s, plus);
+		s->pattern.last_part = false;
+	}
+	return rc;
+}
+
+static int by_place_name(const void *a, const void *b)
+{
+	const struct probe_place *const *x = a, *const *y = b;
+
+	return strcmp((*x)->name, (*y)->name);
+}
+
+static const char *symbol_at(const struct search *s, uint64_t off)
+{
+	for (size_t i = 0; i < s->symbols.n; i++)
+		if (s->symbols.v[i].off == off)
+			return s->symbols.v[i].name;
+	return NULL;
+}
+
+/* Rust's instances of a function read the same: what was listed names one of them. */
+static int tell_apart(struct search *s)
+{
+	VEC(struct probe_place *) sorted = {0};
+	struct probe_places *ret = s->ret;
+	int rc = 0;
+
+	for (size_t i = 0; i < ret->places.n && !rc; i++)
+		rc = vec_push(&sorted, &ret->places.v[i]);
+	if (sorted.n && !rc)
+		qsort(sorted.v, sorted.n, sizeof *sorted.v, by_place_name);
+	for (size_t i = 0, end; i < sorted.n && !rc; i = end) {
+		for (end = i + 1;
+		     end < sorted.n && !strcmp(sorted.v[i]->name, sorted.v[end]->name);)
+			end++;
+		for (size_t k = i; end - i > 1 && k < end; k++) {
+			const char *name = symbol_at(s, sorted.v[k]->off);
+
+			if (name)
+				sorted.v[k]->name = arena_strndup(&ret->names, name, strlen(name));
+			rc |= !sorted.v[k]->name;
+		}
+	}
+	vec_done(&sorted);
+	return rc ? -1 : 0;
+}
+
 static int find_functions(struct search *s, const struct probe_spec *spec, struct err *err)
 {
 	struct go_table go;
@@ -412,21 +503,28 @@ static int find_functions(struct search *s, const struct probe_spec *spec, struc
 	s->kind = spec->kind;
 	s->ret->is_go = go_table_open(&go, s->mod->image);
 	pattern_init(&s->pattern, spec->what, spec->what_len);
-	rc = read_functions(s) || add_matching(s, spec->plus);
-	if (!rc && !s->ret->places.n && !s->endless.n && !s->chooser && !s->pattern.is_wild) {
-		s->pattern.last_part = s->ret->by_last_part = true;
-		rc = add_matching(s, spec->plus);
-		s->pattern.last_part = false;
+	rc = read_functions(s);
+	if (!rc && s->pattern.may_be_literal) {
+		pattern_take_literally(&s->pattern, true);
+		rc = add_meant(s, spec->plus);
+		if (!rc && !is_found(s))
+			pattern_take_literally(&s->pattern, false);
 	}
+	if (!rc && !is_found(s))
+		rc = add_meant(s, spec->plus);
 	/* Also beside another function of the name, as of an older version. */
 	if (!rc && s->chooser && !s->pattern.is_wild)
 		rc = add_choices(s, spec->plus);
 	count_endless(s);
+	places_finish(s->ret);
+	if (!rc && !spec->plus)
+		rc = tell_apart(s);
 	rc = rc ? err_nomem(err) : s->ret->places.n || s->ret->n_endless ? 0 : not_found(s, err);
 	pattern_done(&s->pattern);
 	functab_done(&s->tab);
 	vec_done(&s->endless);
 	vec_done(&s->leaving_halves);
+	vec_done(&s->symbols);
 	return rc;
 }
 

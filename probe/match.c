@@ -5,13 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
-bool glob_matches(const char *p, size_t np, const char *s, size_t ns)
+static bool matches(const char *p, size_t np, char star_sign, const char *s, size_t ns)
 {
 	size_t i = 0, k = 0, star = SIZE_MAX, mark = 0;
 
 	/* On a mismatch the last star takes one character more. */
 	while (k < ns) {
-		if (i < np && p[i] == '*') {
+		if (i < np && p[i] == star_sign) {
 			star = i++;
 			mark = k;
 		} else if (i < np && (p[i] == '?' || p[i] == s[k])) {
@@ -24,26 +24,49 @@ bool glob_matches(const char *p, size_t np, const char *s, size_t ns)
 			return false;
 		}
 	}
-	while (i < np && p[i] == '*')
+	while (i < np && p[i] == star_sign)
 		i++;
 	return i == np;
 }
 
+bool glob_matches(const char *pattern, size_t pattern_len, const char *text, size_t len)
+{
+	return matches(pattern, pattern_len, '*', text, len);
+}
+
+/* Finds which stars are wildcards: not those of types, "f(char*)", nor of Go's methods of pointers,
+ * "pkg.(*T).Method". */
+static void make_shape(struct pattern *p, bool literally)
+{
+	size_t depth = 0;
+
+	p->is_wild = false;
+	p->normal_len = 0;
+	if (p->len > sizeof p->shape) /* the names of symbols are shorter */
+		return;
+	for (size_t i = 0; i < p->len; i++) {
+		const char c = p->text[i];
+
+		depth += c == '(';
+		depth -= c == ')' && depth;
+		p->shape[i] = c == '*' && !depth && !literally ? PATTERN_STAR : c;
+		p->is_wild |= p->shape[i] == PATTERN_STAR || (c == '?' && !literally);
+	}
+	if (memchr(p->text, '(', p->len))
+		p->normal_len = spelling_normal(p->shape, p->len, p->normal, sizeof p->normal);
+}
+
+void pattern_take_literally(struct pattern *p, bool literally)
+{
+	make_shape(p, literally);
+}
+
 void pattern_init(struct pattern *p, const char *text, size_t len)
 {
-	*p = (struct pattern){
-		.text = text,
-		.len = len,
-		.is_wild = memchr(text, '*', len) || memchr(text, '?', len),
-	};
-	/* Go's methods of pointers, pkg.(*T).Method: this star is none. */
-	if (p->is_wild && !memchr(text, '?', len)) {
-		const char *star = memchr(text, '*', len);
-
-		p->is_wild = false;
-		for (; star; star = memchr(star + 1, '*', len - (size_t)(star + 1 - text)))
-			p->is_wild |= star == text || star[-1] != '(';
-	}
+	*p = (struct pattern){.text = text, .len = len};
+	make_shape(p, false);
+	p->may_be_literal = p->is_wild && (memmem(text, len, "operator*", 9) ||
+					   memmem(text, len, "operator->*", 11));
 }
 
 void pattern_done(struct pattern *p)
@@ -62,13 +85,26 @@ static bool ends_with_part(const char *name, size_t n, const char *text, size_t 
 	return end[-1] == '.' || (end - name >= 2 && end[-1] == ':' && end[-2] == ':');
 }
 
-static bool is_same(const struct pattern *p, const char *name, size_t n)
+static bool is_text(const struct pattern *p, const char *text, size_t len, const char *name,
+		    size_t n)
 {
 	if (p->last_part)
-		return ends_with_part(name, n, p->text, p->len);
+		return ends_with_part(name, n, text, len);
 	if (!p->is_wild)
-		return n == p->len && !memcmp(name, p->text, n);
-	return glob_matches(p->text, p->len, name, n);
+		return n == len && !memcmp(name, text, n);
+	return matches(text, len, PATTERN_STAR, name, n);
+}
+
+static bool is_same(const struct pattern *p, const char *name, size_t n)
+{
+	char normal[2 * PATTERN_MAX];
+
+	if (is_text(p, p->is_wild ? p->shape : p->text, p->len, name, n))
+		return true;
+	if (!p->normal_len || !memchr(name, '(', n))
+		return false;
+	n = spelling_normal(name, n, normal, sizeof normal);
+	return n && is_text(p, p->normal, p->normal_len, normal, n);
 }
 
 static bool is_name(const struct pattern *p, const char *name)

@@ -81,6 +81,8 @@ struct probe_places {
 	/* Of PROBE_LEAVE: functions whose code is not understood, and instructions that leave a
 	 * function only under a condition: no probe tells that they were left there. */
 	size_t n_unread, n_conditional;
+	/* Functions that are meant, where no instruction begins so far behind the start. */
+	size_t n_left_out;
 	/* Functions without an instruction that leaves them: if all are such, there is no place. */
 	size_t n_endless;
 };

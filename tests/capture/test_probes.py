@@ -73,8 +73,9 @@ RUST = """mod gn {
     pub struct S(pub u64);
     impl Work for S { #[inline(never)] fn work(&self, x: u64) -> u64 { self.0 + x } }
     #[inline(never)] pub fn free_fn<T: Work>(t: &T, n: u64) -> u64 { let mut s = 0; for i in 0..n { s += t.work(i) } s }
+    #[inline(never)] pub fn generic<T: std::fmt::Display>(t: T) -> String { format!("{t}!") }
 }
-fn main() { println!("{}", gn::free_fn(&gn::S(3), 4)); }
+fn main() { println!("{} {} {}", gn::free_fn(&gn::S(3), 4), gn::generic(1u8), gn::generic(2u64)); }
 """
 LIBZ = """#include <zlib.h>
 int main(void)
@@ -258,6 +259,44 @@ same(probed("uprobe:./w:ns::W::run(int)", "./w"), {"main;ns::W::run": 5}, "C++: 
 same(probed("uprobe:./w:ns::W::gen", "./w"), {"main;ns::W::gen<int>": 5, "main;ns::W::gen<double>": 5}, "C++: all instances")
 same(probed("uprobe:./w:ns::W::gen<int>", "./w"), {"main;ns::W::gen<int>": 5}, "C++: one instance")
 same(probed("uprobe:./w:W::run", "./w"), {"main;ns::W::run": 10}, "C++: the last part of the name")
+OVER = """#include <string>
+#define N __attribute__((noinline))
+namespace ns {
+static volatile int sink;
+N int over(int n) { sink = n; return n; }
+N int over(int n, int m) { sink = n; sink = m; return n; }
+N int over(const char *s) { sink = s[0]; return 1; }
+N int over(const std::string &s) { sink = (int)s.size(); return 2; }
+N int catcher(int n) { sink = n; return n; }
+struct V { int v; N int operator->*(int n) { sink = n; return v; } N int operator*(int n) { sink = n; return v; } N int operator+(int n) { sink = n; return v; } };
+namespace { N int hidden(int n) { sink = n; return n; } }
+}
+int main(int c, char **v)
+{
+	ns::V o{c};
+	return ns::over(c) + ns::over(c, 2) + ns::over(v[0]) + ns::over(std::string(v[0])) + ns::catcher(c) + (o->*c) + o * c + (o + c) + ns::hidden(c) == 0;
+}
+"""
+make("over.cc", OVER, "g++ -O1 over.cc -o over")
+for typed, want in (("over(int,int)", "over(int, int)"), ("over(const char*)", "over(char const*)"), ("over(std::string const&)", "over(std::__cxx11"),
+                    ("operator->*", "V::operator->*(int)"), ("ns::V::operator*", "V::operator*(int)")):
+    p = run([CAPTURE, "-l", f"uprobe:./over:{typed}"], check=False)
+    tap.check(p.stdout.count("\n") == 1 and want in p.stdout, f"C++: {typed}", p.stdout, p.stderr)
+p = run([CAPTURE, "-l", "uprobe:./over:ns::V::*"])
+tap.check(p.stdout.count("\n") == 3, "C++: a star that is a wildcard", p.stdout)
+for typed, near in (("ovre", "ns::over("), ("catchr", "ns::catcher"), ("ns::hidden", "hidden(int)"), ("over(long)", "ns::over(int)")):
+    p = run([CAPTURE, "-l", f"uprobe:./over:{typed}"], check=False)
+    tap.check(p.returncode == 2 and near in p.stderr.partition("near it: ")[2], f"C++, not found: {typed}", p.stderr)
+listing = run(["objdump", "-dC", "--no-show-raw-insn", "over"]).stdout
+begins = {re.match(r"\w+ <(.*)>:", part)[1]: {int(m, 16) for m in re.findall(r"^ +([0-9a-f]+):", part, re.M)} for part in re.split(r"\n(?=[0-9a-f]{16} <)", listing)[1:]}
+overs = [sorted(a - min(at) for a in at) for name, at in begins.items() if name.startswith("ns::over(")]
+plus = next((k for k in range(1, 16) if 0 < sum(k in at for at in overs) < len(overs)), None)
+if plus:
+    p = run([CAPTURE, "-e", f"uprobe:./over:ns::over+{plus}", "--", "./over"], check=False)
+    n = sum(plus in at for at in overs)
+    tap.check(f"taken of {n} function" in p.stderr and f"left out are {len(overs) - n} " in p.stderr, "an offset in several functions: what is left out is said", p.stderr)
+    p = run([CAPTURE, "-l", f"uprobe:./over:ns::over+{plus}"])
+    tap.check(p.stdout.count(f"+{plus:#x}\n") == n, "--list: with the offset", p.stdout)
 make("main.go", GO, "go build -o g main.go")
 run(["strip", "-o", "gs", "g"])
 for program in ("g", "gs"):
@@ -273,6 +312,11 @@ same(declared[1:3], ["    int x", "    returns int"], "Go: what a function takes
 if have("rustc"):
     make("rs.rs", RUST, "rustc -O -g rs.rs")
     same(probed("uprobe:./rs:gn::free_fn", "./rs"), {"rs::main;rs::gn::free_fn": 1}, "Rust: a function")
+    names = run([CAPTURE, "-l", "uprobe:./rs:gn::generic"]).stdout.splitlines()
+    names = [name for name in names if name[0] != " "]
+    listed = [run([CAPTURE, "-l", name]).stdout for name in names]
+    tap.check(len(names) == 2 and all(text.count("uprobe:") == 1 for text in listed) and sorted(re.findall(r"u\d+ t", "".join(listed))) == ["u64 t", "u8 t"],
+              "Rust: instances can be told apart", names, listed)
     calls = probed("uprobe:./rs:<rs::gn::S as rs::gn::Work>::work", "./rs")
     tap.check(sum(calls.values()) == 4 and all("free_fn" in s for s in calls), "Rust: a method of a trait", calls)
 else:

@@ -62,6 +62,19 @@ static void names(void **unused)
 		{"std::vector::operator[]", "_ZNSt6vectorIiSaIiEEixEm", true},
 		{"Foo::operator()", "_ZN3FooclEi", true},
 		{"ns::W::operator+", "_ZN2ns1WplEi", true},
+		{"ns::foo(int, char const*)", "_ZNK2ns3fooEiPKc", false}, /* const at its end */
+		{"ns::foo(int,const char *) const", "_ZNK2ns3fooEiPKc", true},
+		{"ns::W::run(const char*)", "_ZN2ns1W3runEPKc", true},
+		{"ns::W::run(char const *)", "_ZN2ns1W3runEPKc", true},
+		{"ns::W::run(char*)", "_ZN2ns1W3runEPKc", false},
+		{"ns::*(const char*)", "_ZN2ns1W3runEPKc", true},
+		{"ns::*(const char*)", "_ZN2ns1W3runEi", false},
+		{"f(const std::string&)",
+		 "_Z1fRKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE", true},
+		{"f(std::string)", "_Z1fRKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE",
+		 false},
+		{"ns::W::operator->*", "_ZN2ns1WpmEi", true},
+		{"ns::W::operator*", "_ZN2ns1WmlEi", true},
 		{"std::main::foo", "_RNvNtC3std4main3foo", true},
 		{"main.(*T).Method", "main.(*T).Method", true},
 		{"main.(*T).Method", "main.(xT).Method", false},
@@ -97,6 +110,32 @@ static void globs(void **unused)
 	/* Quadratic at most: each star is a point to come back to, not a branch. */
 	assert_false(glob_matches("*a*a*a*a*a*a*a*a*b", 18,
 				  "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 44));
+}
+
+static void parts(void **unused)
+{
+	static const char *const rows[][2] = {
+		{"f", "f"},
+		{"ns::W<int>::run<a::b>(int, c::d) const", "run"},
+		{"ns::(anonymous namespace)::hidden(int) [clone .isra.0]", "hidden"},
+		{"<r::S as r::Tr>::tr", "tr"},
+		{"int vari<int, double>(int, double)", "vari"},
+		{"ns::V<int>::operator->*(int)", "operator->*"},
+		{"ns::V<int>::operator()(int)", "operator()"},
+		{"main.(*T).Method", "Method"},
+		{"", ""},
+		{"a::", ""},
+		{"<<<(", "<"},
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		size_t n;
+		const char *part = spelling_last_part(rows[i][0], strlen(rows[i][0]), &n);
+
+		if (n != strlen(rows[i][1]) || memcmp(part, rows[i][1], n) != 0)
+			fail_msg("%s: %.*s", rows[i][0], (int)n, part);
+	}
 }
 
 static void distances(void **unused)
@@ -149,7 +188,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names),     cmocka_unit_test(last_parts), cmocka_unit_test(globs),
-		cmocka_unit_test(distances), cmocka_unit_test(specs),
+		cmocka_unit_test(distances), cmocka_unit_test(parts),	   cmocka_unit_test(specs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
