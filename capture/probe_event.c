@@ -161,6 +161,7 @@ struct batch {
 	const char *name, *path;
 	char letter; /* p: entry, r: return */
 	bool is_span_end;
+	bool with_fields;   /* those of places */
 	const char *fields; /* what is read at a hit */
 	const struct probe_place *places;
 	size_t n;
@@ -197,6 +198,7 @@ static void add_line(struct text *t, const struct batch *b, const char *file,
 		text_str(t, words);
 	}
 	text_str(t, b->fields);
+	text_str(t, b->with_fields && p->fields ? p->fields : "");
 	text_str(t, !b->is_span_end ? "" : p->is_jump ? JUMPED("1") : JUMPED("0"));
 	text_char(t, '\n');
 }
@@ -383,14 +385,18 @@ static void argument_fields(struct text *t, const struct probe_target *target, b
 }
 
 static void span_fields(struct text *t, const struct probe_target *target,
-			const struct probe_spec *spec, bool is_go)
+			const struct probe_spec *spec, const struct probe_places *found)
 {
+	const bool is_go = found->is_go, is_start = found->is_start;
+
 	if (spec->kind == PROBE_CALL || spec->kind == PROBE_LEAVE) {
 		text_str(t, field_sp);
 		text_str(t, is_go ? field_g : "");
 		text_str(t, spec->kind == PROBE_LEAVE ? field_result : "");
 	}
-	if (target->args && !spec->plus && (spec->kind == PROBE_CALL || spec->kind == PROBE_ENTRY))
+	text_str(t, target->args && spec->kind == PROBE_RETURN ? " ret=$retval:x64" : "");
+	if (target->args && (!spec->plus || is_start) &&
+	    (spec->kind == PROBE_CALL || spec->kind == PROBE_ENTRY))
 		argument_fields(t, target, is_go);
 	text_char(t, 0);
 }
@@ -403,12 +409,13 @@ static int make_in_tracefs(struct probe_events *set, struct event *e, struct pro
 			  .name = p->tracefs_name,
 			  .path = p->found.path,
 			  .letter = spec->kind == PROBE_RETURN ? 'r' : 'p',
-			  .is_span_end = spec->kind == PROBE_LEAVE};
+			  .is_span_end = spec->kind == PROBE_LEAVE,
+			  .with_fields = target->args};
 	int rc;
 
 	snprintf(p->tracefs_name, sizeof p->tracefs_name, GROUP "%d/p%zu", (int)getpid(),
 		 set->made.n);
-	span_fields(&p->fields, target, spec, p->found.is_go);
+	span_fields(&p->fields, target, spec, &p->found);
 	if (p->fields.failed)
 		return err_nomem(err);
 	b.fields = e->fields = p->fields.s;

@@ -393,6 +393,11 @@ static void note_places(struct session *s, const struct event *e)
 	if (found->places.n > 1 || p->n_refused)
 		capture_note(s->result, "%s: %zu places%s", e->name, found->places.n,
 			     p->n_refused ? refused : "");
+	if (found->lacks_fields && (s->opt->args || s->opt->strings))
+		capture_note(s->result,
+			     "%s: not all of its arguments are recorded: they are where the kernel "
+			     "cannot read them, or its points have different ones",
+			     e->name);
 	if (found->n_left_out)
 		capture_note(s->result,
 			     "%s: taken of %zu function%s; left out are %zu of this name, in which "

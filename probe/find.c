@@ -543,13 +543,25 @@ static bool is_code(struct elf_image *img, uint64_t vaddr)
 
 static int find_address(struct search *s, uint64_t vaddr, struct err *err)
 {
+	struct func_cursor cursor = {0};
+	const struct func *at;
+	struct go_table go;
 	char name[32];
 	uint64_t off;
+	int rc;
+
+	s->ret->is_go = go_table_open(&go, s->mod->image);
 
 	snprintf(name, sizeof name, "0x%llx", (unsigned long long)vaddr);
 	if (!is_code(s->mod->image, vaddr) || !elf_image_vaddr_to_off(s->mod->image, vaddr, &off))
 		return err_set(err, ERR_NOT_FOUND, s->ret->path, "%s is no address of its code",
 			       name);
+	rc = read_functions(s);
+	at = rc ? NULL : functab_find(&s->tab, vaddr, &cursor);
+	s->ret->is_start = at && at->start == vaddr && !is_part(at->name);
+	functab_done(&s->tab);
+	if (rc)
+		return err_nomem(err);
 	return places_add(s->ret, off, 0, name) ? err_nomem(err) : 0;
 }
 

@@ -66,6 +66,9 @@ struct probe_place {
 	uint64_t ref_ctr_off; /* of the counter that switches a USDT probe on; 0: none */
 	const char *name;     /* as people read it; lives in probe_places.names */
 	bool is_jump;	      /* PROBE_LEAVE: a jump to another function, which returns for it */
+	/* PROBE_USDT: where its arguments are, as tracefs takes it (" arg1=%di:s32"); lives in
+	 * probe_places.names; NULL: none are known */
+	const char *fields;
 };
 
 struct probe_places {
@@ -78,6 +81,10 @@ struct probe_places {
 	 */
 	bool is_chosen;
 	bool is_go; /* a program that Go's compiler made */
+	bool is_start; /* an address that was given is the start of a function */
+	/* Of PROBE_USDT: its points have arguments that are not in places[].fields: they are where
+	 * tracefs cannot read, or points differ in them, which one event cannot. */
+	bool lacks_fields;
 	/* Of PROBE_LEAVE: functions whose code is not understood, and instructions that leave a
 	 * function only under a condition: no probe tells that they were left there. */
 	size_t n_unread, n_conditional;

@@ -238,6 +238,19 @@ for event, n in (("uprobe:./filtered:f_num/a0 < 3/", 3), ("uprobe:./filtered:f_n
     capture("--strings", "-c", 1, "-e", event, "--", "./filtered")
     text = run([RESOLVE, "-q", "-f", "trace", "--event", "uprobe:./filtered:f_num", "perf.data"]).stdout
     tap.check(text.count("n=") == n, f"-e {event}", text)
+off = next(int(line.split()[0], 16) for line in run(["nm", "filtered"]).stdout.splitlines() if line.endswith(" f_num"))
+capture("--args", "-e", f"uprobe:./filtered:{off:#x}", "--", "./filtered")
+text = run([RESOLVE, "-q", "-f", "trace", "perf.data"]).stdout
+same(re.findall(r": n=(\d+), s=0x", text), [str(i) for i in range(8)], "an address that is the start of a function: its arguments")
+RETURNS = """#define N __attribute__((noipa))
+N int f_one(int n) { return n + 1; }
+N int f_two(int n) { return -n; }
+int main(void) { for (int i = 0; i < 3; i++) { f_one(i); f_two(i); } return 0; }
+"""
+make("returns.c", RETURNS, "gcc -O1 returns.c -o returns")
+capture("--args", "-e", "uretprobe:./returns:f_*", "--", "./returns")
+text = run([RESOLVE, "-q", "-f", "trace", "perf.data"]).stdout
+same([int(r, 0) & 0xffffffff for r in re.findall(r" ret=(\w+)", text)], [r & 0xffffffff for i in range(3) for r in (i + 1, -i)], "uretprobe --args: results")
 for options, words in ((["--args"], "fields: a0 a1 a2 "), ([], "with --args it has the fields a0, a1 ..")):
     p = run([CAPTURE, *options, "-e", "uprobe:./filtered:f_num", "--filter", "n == 1", "--", "./filtered"], check=False)
     tap.check(p.returncode == 2 and words in p.stderr, f"--filter {options}: the fields that there are", p.stderr)
@@ -331,6 +344,32 @@ same(probed("uprobe:./d:app.*", "./d"), {"main;app.pick": 3, "main;app.Box.get":
 # ---- libraries, tracing points ------------------------------------------------------------------
 make("z.c", LIBZ, "gcc -O2 z.c -o z -lz")
 same(probed("uprobe:libz.so.1:compress", "./z"), {"main;compress": 3}, "a library by its soname")
+# Operands in registers, in memory, constants; one point in two places; two points with different arguments.
+OPERANDS = """#include <sys/sdt.h>
+__attribute__((noipa)) void work(int a, long b, const char *s, signed char c, volatile short *p)
+{
+	register long far __asm__("r12") = b << 40;
+	__asm__ volatile("" : "+r"(far));
+	DTRACE_PROBE5(app, step, a, far, s, c, 7);
+	short local = *p;
+	DTRACE_PROBE1(app, memory, *p);
+	DTRACE_PROBE2(app, twice, a, b);
+	__asm__ volatile("" : : "r"(local));
+	DTRACE_PROBE2(app, twice, a + 1, b - 1);
+	DTRACE_PROBE(app, none);
+}
+int main(void) { volatile short n = -3; for (int i = -1; i < 2; i++) work(i, i * 3, "x", (signed char)(i * 5), &n); return 0; }
+"""
+make("operands.c", OPERANDS, "gcc -O2 operands.c -o operands")
+if os.uname().machine == "x86_64":
+    for point, want in (("step", [f"arg1={i} arg2={(i * 3) << 40} arg4={i * 5 & 0xff:#x} arg5=7" for i in (-1, 0, 1)]), ("memory", ["arg1=0xfffd"] * 3),
+                        ("twice", [f"arg1={i + k} arg2={3 * i - k}" for i in (-1, 0, 1) for k in (0, 1)])):
+        p = capture("--args", "-e", f"usdt:./operands:app:{point}", "--", "./operands")
+        text = run([RESOLVE, "-q", "-f", "trace", "perf.data"]).stdout
+        got = [re.sub(r"arg3=\d+ ", "", m) for m in re.findall(rf"app:{point}: (.*?) <- ", text)]
+        tap.check(got == want and "not all" not in p.stderr, f"usdt, {point}: arguments", got, want, p.stderr)
+p = capture("--args", "-e", "usdt:./operands:app:*", "--", "./operands")
+tap.check(p.n_samples == 15 and "not all of its arguments are recorded" in p.stderr, "usdt: points with different arguments: said", p.stderr)
 make("us.c", USDT, "gcc -O2 us.c -o us")
 same(probed("usdt:./us:app:step", "./us"), {"main;work": 4}, "a tracing point of sys/sdt.h")
 p = run([CAPTURE, "-e", "usdt:./us:app:stop", "--", "./us"], check=False)
