@@ -1,4 +1,5 @@
-/* page_spans.c - calls with their arguments and results, for the page. */
+/* page_spans.c - calls with their arguments and results, and waits with their states, for the page.
+ */
 #include "output/page_spans.h"
 
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include "base/strtab.h"
 #include "base/vec.h"
 #include "output/calls.h"
+#include "profile/profile.h"
 
 enum {
 	SPANS_MAX = 20000,
@@ -19,8 +21,11 @@ struct finder {
 	struct calls calls;
 	struct text text;
 	struct page_spans *ret;
-	uint64_t least_ns; /* calls that took less are left out */
+	uint64_t least_ns; /* what took less is left out */
 	size_t room;	   /* for those that took just as long */
+	/* By index in the log: how long a wait lasted at most, as the next one of its thread began
+	 * then; 0: it is no wait. */
+	VEC(uint64_t) waits_ns;
 };
 
 static bool is_probe(const struct profile *p, const struct profile_log_entry *e)
@@ -30,12 +35,58 @@ static bool is_probe(const struct profile *p, const struct profile_log_entry *e)
 	return str_starts_with(name, "uprobe:") || str_starts_with(name, "usdt:");
 }
 
+/* A wait of --off-cpu and --wall: its weight is how long it lasted. */
+static bool find_state(const struct profile *p, const struct profile_log_entry *e,
+		       struct profile_label *ret)
+{
+	const struct profile_sample s = {.labels = e->labels};
+
+	return e->labels && p->events.v[e->event].is_ns && profile_label_named(p, &s, "state", ret);
+}
+
+static uint64_t length_of(const struct finder *f, size_t i, const struct span *s)
+{
+	return s ? s->end_ns - s->start_ns : f->waits_ns.v[i];
+}
+
+/* Waits that were not sampled count with the last one that was (reader/switches.h): of such a sum
+ * only the beginning is known. */
+static int find_waits(struct finder *f)
+{
+	const struct profile *p = f->p;
+	struct hash_table last = {0};
+	struct profile_label state;
+	int rc = 0;
+
+	for (size_t i = 0; i < p->log.n && !rc; i++)
+		rc = vec_push(&f->waits_ns, 0);
+	for (size_t i = p->log.n; i-- > 0 && !rc;) {
+		const struct profile_log_entry *e = &p->log.v[i];
+		const uint64_t thread = (uint64_t)e->pid << 32 | e->tid;
+		uint32_t next;
+
+		if (!find_state(p, e, &state))
+			continue;
+		next = hash_get(&last, thread);
+		f->waits_ns.v[i] = e->period;
+		if (next != HASH_NONE && p->log.v[next].time_ns - e->time_ns < e->period)
+			f->waits_ns.v[i] = p->log.v[next].time_ns - e->time_ns;
+		rc = hash_put(&last, thread, (uint32_t)i);
+	}
+	hash_done(&last);
+	return rc;
+}
+
 static void add_words(struct finder *f, size_t i, const struct span *s)
 {
 	struct text *t = &f->text;
+	struct profile_label state;
 	size_t start;
 
-	if (s) {
+	if (f->waits_ns.v[i]) {
+		if (find_state(f->p, &f->p->log.v[i], &state) && state.text)
+			text_str(t, state.text);
+	} else if (s) {
 		calls_name(&f->calls, t, s);
 		text_char(t, '(');
 		calls_args(&f->calls, t, s);
@@ -52,10 +103,8 @@ static void add_words(struct finder *f, size_t i, const struct span *s)
 	}
 }
 
-static bool is_taken(struct finder *f, const struct span *s)
+static bool is_taken(struct finder *f, uint64_t ns)
 {
-	const uint64_t ns = s ? s->end_ns - s->start_ns : 0;
-
 	if (ns == f->least_ns && f->room) {
 		f->room--;
 		return true;
@@ -68,7 +117,7 @@ static int add(struct finder *f, size_t i, const struct span *s)
 	struct page_span one = {.entry = i};
 	size_t n;
 
-	if (!is_taken(f, s)) {
+	if (!is_taken(f, length_of(f, i, s))) {
 		f->ret->n_left_out++;
 		return 0;
 	}
@@ -83,8 +132,8 @@ static int add(struct finder *f, size_t i, const struct span *s)
 	}
 	one.words = f->text.failed ? STRTAB_FAILED : strtab_add(&f->ret->texts, f->text.s, n);
 	f->text.n = 0;
+	one.ns = length_of(f, i, s);
 	if (s) {
-		one.ns = s->end_ns - s->start_ns;
 		one.depth = s->depth;
 		one.end = s->end;
 	}
@@ -97,7 +146,8 @@ static bool begins(const struct finder *f, size_t i, const bool *shown, const st
 	const struct profile_log_entry *e = &f->p->log.v[i];
 
 	*s = calls_span_at(&f->calls, i);
-	return shown[e->event] && (*s || (!f->calls.spans.is_end.v[i] && is_probe(f->p, e)));
+	return shown[e->event] &&
+	       (*s || f->waits_ns.v[i] || (!f->calls.spans.is_end.v[i] && is_probe(f->p, e)));
 }
 
 static int by_size(const void *a, const void *b)
@@ -118,7 +168,7 @@ static int find_least(struct finder *f, const bool *shown)
 		return -1;
 	for (size_t i = 0; i < f->p->log.n; i++)
 		if (begins(f, i, shown, &s))
-			ns[n++] = s ? s->end_ns - s->start_ns : 0;
+			ns[n++] = length_of(f, i, s);
 	f->room = SPANS_MAX;
 	if (n > SPANS_MAX) {
 		qsort(ns, n, sizeof *ns, by_size);
@@ -138,7 +188,7 @@ int page_spans_find(struct page_spans *ret, const struct profile *p, const bool 
 	int rc = calls_init(&f.calls, p, err);
 	const struct span *s;
 
-	if (!rc && find_least(&f, shown))
+	if (!rc && (find_waits(&f) || find_least(&f, shown)))
 		rc = err_nomem(err);
 	for (size_t i = 0; !rc && i < p->log.n; i++) {
 		if (begins(&f, i, shown, &s) && add(&f, i, s))
@@ -146,6 +196,7 @@ int page_spans_find(struct page_spans *ret, const struct profile *p, const bool 
 		calls_pass(&f.calls, i);
 	}
 	calls_done(&f.calls);
+	vec_done(&f.waits_ns);
 	text_done(&f.text);
 	return rc;
 }

@@ -191,7 +191,7 @@ class Page {
 		const {kind, functions} = this.profile.frames, kinds = this.once ??= [...new Set(Array.from({length: functions}, (_, f) => kind[f] % 8))].sort();
 		const entries = this.diff ? changeLegend(this.state.palette) :
 			legendOf(this.state.palette, kinds, this.state.palette === "module" ? this.model.heaviestModules(MODULES_TOLD) : []);
-		return entries.map(([text, colour]) => {
+		return [...entries, ...stateLegend(this.profile.spans)].map(([text, colour]) => {
 			const s = document.createElement("span");
 			s.textContent = text;
 			s.style.setProperty("--c", colour);

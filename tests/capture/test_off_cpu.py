@@ -8,7 +8,7 @@ import random
 import subprocess
 import time
 
-from lib import CAPTURE, RESOLVE, Tap, capture, need_events, run, until
+from lib import CAPTURE, RESOLVE, Tap, capture, have, need_events, run, until
 from recorder import perf_record
 
 tap = Tap()
@@ -248,6 +248,27 @@ raw = gzip.decompress(open("states.pb.gz", "rb").read()) if not run([RESOLVE, "-
 tap.check(all(w in raw for w in (b"state", b"uninterruptible", b"wakes", b"taker")), "pprof has both as labels")
 page = run([RESOLVE, "-q", "-f", "html", "-o", "states.html", "states.data"], check=False)
 tap.check(page.returncode == 0 and os.path.getsize("states.html") > 0, "and the page is written with the level of states", page.stderr)
+if have("node"):
+    with open("page.js", "w") as f:
+        for script in ("data.js", "tasks.js"):
+            f.write(open(os.path.join(os.environ["TOP"], "output", "page", script)).read())
+        f.write('''
+const html = require("fs").readFileSync("states.html", "utf8"), data = /id="profile">([^<]*)</.exec(html)[1];
+inflate(data).then(bytes => { const {spans, tasks} = decodeProfile(bytes);
+	console.log(JSON.stringify(Array.from({length: spans.n}, (_, i) => [spans.text[i], tasks[spans.task[i]].tid, spans.start[i], spans.end[i]]))); });
+''')
+    run([RESOLVE, "-q", "-f", "html", "--event", "off-cpu", "-o", "states.html", "states.data"])
+    waits = json.loads(run(["node", "page.js"]).stdout)
+    rows = {}
+    for state, tid, start, end in waits:
+        rows.setdefault(tid, []).append((start, end))
+    overlap = [(tid, a, b) for tid, row in rows.items() for a, b in zip(sorted(row), sorted(row)[1:]) if b[0] < a[1]]
+    told = {state: sum(e - s for w, _, s, e in waits if w == state) for state in ("sleeping", "uninterruptible")}
+    want = {state: sum(n for s, n in by_state.items() if s.startswith(state + ";")) for state in told}
+    tap.check(len(rows) >= 2 and not overlap and all(.9 * want[s] <= told[s] <= want[s] + 1 for s in told),
+              "the page: a row of waits for each thread, as long as they are", told, want, overlap[:3])
+else:
+    tap.skip("rows of waits in the page", "no node")
 q = run([CAPTURE, "--wakers", "true"], check=False)
 tap.check(q.returncode == 2 and "--off-cpu" in q.stderr, "--wakers alone: refused", q.stderr)
 tap.end()

@@ -320,6 +320,8 @@ for (const span of [1, 7, 999, 5e4, 2.5e6, 3.2e9, 4.7e10, 3.6e12, 1e14])
 	const {rows, of, nHidden} = laneRows(spans, () => true);
 	ok(rows === 5 && nHidden === 0 && `${of}` === "2,3,4,0,2,1", "rows of calls", rows, `${of}`);
 	ok(`${laneRows(spans, t => t === 3).of}` === "0,1,2,-1,0,-1", "of one thread", `${laneRows(spans, t => t === 3).of}`);
+	const waits = {n: 3, start: [0, 5, 9], end: [4, 9, 9], text: ["sleeping", "f(a=1)", "uprobe:./x:f "]};
+	ok([0, 1, 2].map(i => isWait(waits, i)).join() === "true,false,false" && spanColour(waits, 0) === STATE_COLOURS.sleeping && stateLegend(waits).length === 1, "waits are told from calls and hits");
 	ok(spanAt(spans, of, 3, 29, 0) === 1 && spanAt(spans, of, 3, 31, 0) === -1 && spanAt(spans, of, 3, 31, 2) === 1 && spanAt(spans, of, 1, 61, 2) === 5, "which call is at a moment");
 	const deep = {n: 40, start: new Float64Array(40), end: new Float64Array(40).fill(1), task: new Uint32Array(40), depth: Uint32Array.from({length: 40}, (_, i) => i)};
 	ok(laneRows(deep, () => true).rows === LANES_MAX && laneRows(deep, () => true).nHidden === 40 - LANES_MAX, "more rows than there is room for");
