@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/processor.h"
+#include "capture/sysfile.h"
 #include "functions/functions.h"
 
 enum { PAGE = JIT_PAGE_BYTES };
@@ -24,14 +25,24 @@ struct taking {
 	const struct code_ranges *ranges;
 	struct code_log *log;
 	uint64_t now_ns;
+	/* Of the first thread, if it is executable: no page of it is copied, as it holds what must
+	 * not be in a recording (secrets.h, environs.h). NULL: it is not. */
+	const struct code_range *stack;
 	int fd;
 	VEC(uint64_t) todo; /* page addresses */
 	uint8_t bytes[RUN_PAGES * PAGE];
 };
 
+static const struct code_range *find_range(const struct taking *t, uint64_t addr)
+{
+	const struct code_range *r = code_ranges_find(t->ranges, addr);
+
+	return r == t->stack ? NULL : r;
+}
+
 static void add_page(struct taking *t, uint64_t page)
 {
-	if (!code_ranges_find(t->ranges, page) || hash_get(&t->c->by_page, page) != HASH_NONE)
+	if (!find_range(t, page) || hash_get(&t->c->by_page, page) != HASH_NONE)
 		return;
 	if (vec_push(&t->c->pages, (struct code_page){page, 0}) ||
 	    hash_put(&t->c->by_page, page, (uint32_t)t->c->pages.n - 1))
@@ -41,7 +52,7 @@ static void add_page(struct taking *t, uint64_t page)
 
 static void add_with_neighbours(struct taking *t, uint64_t addr)
 {
-	const struct code_range *r = code_ranges_find(t->ranges, addr);
+	const struct code_range *r = find_range(t, addr);
 	const uint64_t page = addr - addr % PAGE;
 
 	if (!r)
@@ -156,11 +167,37 @@ static void take_pages(struct taking *t, bool follows)
 	free(v);
 }
 
+/* proc(5), /proc/PID/stat: startstack. 0: not known, as inside of execve(). */
+static uint64_t start_of_stack(pid_t pid)
+{
+	enum { FIELDS = 28 - 2 }; /* behind the name */
+	char path[32], text[1024];
+	const char *at;
+
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	at = sysfile_read(path, text, sizeof text) > 0 ? strrchr(text, ')') : NULL;
+	for (int i = 0; at && i < FIELDS; i++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoull(at, NULL, 10) : 0;
+}
+
+static void take(struct taking *t, const uint64_t *addrs, size_t n, bool again)
+{
+	for (size_t i = 0; again && i < t->c->pages.n; i++)
+		(void)vec_push(&t->todo, t->c->pages.v[i].addr);
+	take_pages(t, false);
+	for (size_t i = 0; i < n; i++)
+		add_with_neighbours(t, addrs[i]);
+	for (int deep = 0; t->todo.n; deep++)
+		take_pages(t, deep < JUMPS_DEEP);
+}
+
 void code_copy_take(struct code_copy *c, pid_t pid, const struct code_ranges *ranges,
 		    const uint64_t *addrs, size_t n, bool again, uint64_t now_ns,
 		    struct code_log *log)
 {
 	struct taking *t = calloc(1, sizeof *t);
+	uint64_t stack;
 	char path[32];
 
 	if (!t)
@@ -173,14 +210,10 @@ void code_copy_take(struct code_copy *c, pid_t pid, const struct code_ranges *ra
 	t->fd = open(path, O_RDONLY | O_CLOEXEC);
 	c->error = t->fd < 0 ? errno : 0;
 	c->is_gone |= c->error == ENOENT || c->error == ESRCH;
-	for (size_t i = 0; again && i < c->pages.n; i++)
-		(void)vec_push(&t->todo, c->pages.v[i].addr);
-	if (t->fd >= 0)
-		take_pages(t, false);
-	for (size_t i = 0; i < n; i++)
-		add_with_neighbours(t, addrs[i]);
-	for (int deep = 0; t->fd >= 0 && t->todo.n; deep++)
-		take_pages(t, deep < JUMPS_DEEP);
+	stack = t->fd < 0 ? 0 : start_of_stack(pid);
+	t->stack = code_ranges_find(ranges, stack);
+	if (stack)
+		take(t, addrs, n, again);
 	if (t->fd >= 0)
 		close(t->fd);
 	vec_done(&t->todo);

@@ -14,10 +14,18 @@ static bool begins_with(const char *s, const char *prefix)
 
 bool code_ranges_are(const struct mmap2 *m)
 {
-	static const char *const prefixes[] = {
-		"//anon",	  "[anon",	    "[heap]",	  "[stack",
-		"/anon_hugepage", "/dev/zero",	    "/SYSV",	  "/memfd:doublemapper",
-		"/memfd:vmem",	  "/memfd:tcg-jit", "/memfd:jit-"};
+	/* Not [stack], which some linkers make executable for functions within functions: it holds
+	 * what must not be in a recording (secrets.h, environs.h). */
+	static const char *const prefixes[] = {"//anon",
+					       "[anon",
+					       "[heap]",
+					       "/anon_hugepage",
+					       "/dev/zero",
+					       "/SYSV",
+					       "/memfd:doublemapper",
+					       "/memfd:vmem",
+					       "/memfd:tcg-jit",
+					       "/memfd:jit-"};
 
 	if (!(m->prot & PROT_EXEC))
 		return false;

@@ -60,6 +60,17 @@ static uint32_t event_of_foreign(const struct session *s)
 	return found;
 }
 
+/* Inside of execve() there is a moment when a process has its new memory, with new strings where
+ * its old stack was, but no auxiliary vector, and no record tells of it yet (begin_new_exec() of
+ * fs/exec.c): where addresses are not random, the copy holds them. */
+static bool may_be_in_exec(const struct drain *d, const struct sample_facts *f)
+{
+	const bool is_cut = f->stack_bytes >= d->session->attrs[0].sample_stack_user;
+
+	return f->in_kernel && f->pid == f->tid && f->strings_at == f->stack_bytes &&
+	       (!is_cut || environs_execs_later(&d->environs, f->pid, f->time_ns));
+}
+
 /* In the copies of registers and stack, which stand behind each other. */
 static void hide_environment(struct drain *d, const struct sample_fields *l, const uint8_t *rec,
 			     uint8_t *to, const struct sample_facts *f)
@@ -73,6 +84,8 @@ static void hide_environment(struct drain *d, const struct sample_fields *l, con
 		       f->stack_bytes - f->strings_at, f->strings_whole);
 	environs_hide(&d->environs, f->pid, f->time_ns, to + (f->stack - rec) - before,
 		      before + f->stack_bytes);
+	if (may_be_in_exec(d, f))
+		environs_hide_texts(to + (f->stack - rec), f->stack_bytes);
 }
 
 static int take_sample(struct drain *d, const uint8_t *rec, size_t n)

@@ -18,9 +18,12 @@ enum {
 	TEXTS_BYTES_MAX = 16 << 20, /* of all */
 	PROCESSES_MAX = 1 << 16,
 	END_BYTES = 64,
-	/* In the place of the index of a text. */
+	/* In the place of the index of a text. OVERWRITTEN: by the process; need not be asked
+	 * again. */
 	EMPTY = 1 << 30,
 	NOT_KNOWN,
+	OVERWRITTEN,
+	NONE,
 };
 
 /* ---- values -------------------------------------------------------------------------------- */
@@ -43,8 +46,9 @@ static bool is_harmless(const char *name)
 	return !strncmp(name, "LC_", 3);
 }
 
-/* Leaves of "NAME=VALUE" NUL .. the values, each behind a NUL. Returns the new length. */
-static size_t keep_values(char *v, size_t n)
+/* Leaves of "NAME=VALUE" NUL .. the values, each behind a NUL; of what has no name all, if it is
+ * not among arguments. Returns the new length. */
+static size_t keep_values(char *v, size_t n, bool is_environ)
 {
 	size_t at = 0, to = 0, size, skip;
 	char *is;
@@ -52,13 +56,14 @@ static size_t keep_values(char *v, size_t n)
 	for (; at < n; at += size + 1) {
 		size = strnlen(v + at, n - at);
 		is = memchr(v + at, '=', size);
-		if (!is)
+		if (is)
+			*is = 0;
+		skip = is ? (size_t)(is - (v + at)) : 0;
+		if (size - skip <= WORD || (is ? is_harmless(v + at) : !is_environ))
 			continue;
-		*is = 0;
-		skip = (size_t)(is - (v + at));
-		if (size - skip <= WORD || is_harmless(v + at))
-			continue;
-		memmove(v + to, is, size - skip);
+		if (!is && to) /* at its former place was the NUL of the one before */
+			v[to++] = 0;
+		memmove(v + to, v + at + skip, size - skip);
 		to += size - skip;
 	}
 	return to;
@@ -113,14 +118,14 @@ static int index_values(struct environ_text *t, uint64_t seed)
 /* ---- processes ----------------------------------------------------------------------------- */
 
 /* Index of a text, which is taken; HASH_NONE: it is empty, or there is no room. */
-static uint32_t add_text(struct environs *e, char *v, size_t n)
+static uint32_t add_text(struct environs *e, char *v, size_t n, bool is_environ)
 {
 	struct environ_text t = {.v = v, .n = n};
 	uint32_t i;
 
 	if (!t.v || !t.n) /* of a process that ends it is empty */
 		goto none;
-	t.n = keep_values(t.v, t.n);
+	t.n = keep_values(t.v, t.n, is_environ);
 	t.key = hash_bytes(t.v, t.n);
 	for (i = 0; i < e->texts.n; i++)
 		if (e->texts.v[i].key == t.key && e->texts.v[i].n == t.n &&
@@ -139,7 +144,8 @@ none:
 	return HASH_NONE;
 }
 
-/* What /proc has of a process now. NOT_KNOWN: it has ended, is another user's, or is inside of
+/* What /proc has of a process now. Programs that change their title write it over arguments and
+ * environment. NOT_KNOWN: it has ended, is another user's, or is inside of
  * execve(), where its new environment is in place before the kernel says so: then all is empty. */
 static uint32_t ask(struct environs *e, const char *pid)
 {
@@ -151,8 +157,12 @@ static uint32_t ask(struct environs *e, const char *pid)
 
 	snprintf(file, sizeof file, "/proc/%s/environ", pid);
 	v = sysfile_read_all(file, TEXT_MAX, &n);
+	if (v && n && !memchr(v, '=', n)) {
+		free(v);
+		return OVERWRITTEN;
+	}
 	if (v && n) {
-		i = add_text(e, v, n);
+		i = add_text(e, v, n, true);
 		return i == HASH_NONE ? NOT_KNOWN : i;
 	}
 	free(v);
@@ -239,6 +249,13 @@ void environs_note(struct environs *e, const uint8_t *rec, size_t n)
 		note_exec(p, time_ns);
 }
 
+bool environs_execs_later(const struct environs *e, uint32_t pid, uint64_t time_ns)
+{
+	const uint32_t i = hash_get(&e->by_pid, pid);
+
+	return i != HASH_NONE && e->processes.v[i].exec_ns[0] > time_ns;
+}
+
 /* Was it the same program at both times? */
 static bool is_same_program(const struct environ_process *p, uint64_t a, uint64_t b)
 {
@@ -261,8 +278,8 @@ static const struct environ_text *text_of(struct environs *e, uint32_t pid,
 		snprintf(text, sizeof text, "%" PRIu32, pid);
 		p->asked = ask(e, text);
 	}
-	*is_known = p->asked != NOT_KNOWN && time_ns >= p->exec_ns[0];
-	if (p->asked == NOT_KNOWN) /* it may have inherited ours */
+	*is_known = p->asked < NOT_KNOWN && time_ns >= p->exec_ns[0];
+	if (p->asked >= NOT_KNOWN) /* it may have inherited ours */
 		return e->texts.n ? &e->texts.v[0] : NULL;
 	return p->asked < e->texts.n ? &e->texts.v[p->asked] : NULL;
 }
@@ -292,16 +309,16 @@ void environs_learn(struct environs *e, uint32_t pid, uint64_t time_ns, const ui
 	struct environ_process *p = e->on && n ? process_of(e, pid, true) : NULL;
 	char *v;
 
-	if (!p)
+	if (!p || !memchr(strings, '=', n)) /* or overwritten */
 		return;
 	if (p->learned == NOT_KNOWN || p->end != hash ||
 	    !is_same_program(p, p->learned_ns, time_ns)) {
 		v = malloc(n);
 		if (v)
 			memcpy(v, strings, n);
-		p->learned = add_text(e, v, n);
+		p->learned = add_text(e, v, n, false);
 		p->learned = p->learned == HASH_NONE ? NOT_KNOWN : p->learned;
-		p->covering = NOT_KNOWN;
+		p->covering = NONE;
 		p->is_part = !is_whole;
 		p->end = hash;
 	}
@@ -361,9 +378,11 @@ static size_t hide(const struct environ_text *t, uint8_t *bytes, size_t n)
 	return hidden;
 }
 
+/* Of UTF-8, too, but no byte of -1. */
 static bool is_text(uint8_t c)
 {
-	return c >= ' ' && c != 0x7f;
+	return (c >= ' ' && c != 0x7f && c != 0xc0 && c != 0xc1 && c < 0xf5) ||
+	       (c >= '\t' && c <= '\r') || c == '\033';
 }
 
 static size_t text_bytes(const uint8_t *bytes, size_t n)
@@ -385,8 +404,7 @@ static size_t rest_of_text(const uint8_t *bytes, size_t n)
 	return filled;
 }
 
-/* All texts that fill a word, of a process whose environment is not known. */
-static size_t hide_texts(uint8_t *bytes, size_t n)
+size_t environs_hide_texts(uint8_t *bytes, size_t n)
 {
 	size_t at = 0, start, end, hidden = 0;
 
@@ -421,15 +439,15 @@ size_t environs_hide(struct environs *e, uint32_t pid, uint64_t time_ns, uint8_t
 	asked = text_of(e, pid, p, time_ns, &is_known);
 	if (p->learned != NOT_KNOWN)
 		learned = &e->texts.v[p->learned];
-	if (learned && asked && p->covering != p->asked) {
+	if (learned && asked && p->covering != (uint32_t)(asked - e->texts.v)) {
 		p->is_covered = has_all(asked, learned);
-		p->covering = p->asked;
+		p->covering = (uint32_t)(asked - e->texts.v);
 	}
 	is_known |= learned && !p->is_part && is_same_program(p, p->learned_ns, time_ns);
 	hidden = asked ? hide(asked, bytes, n) : 0;
 	if (learned && !(asked && p->is_covered))
 		hidden += hide(learned, bytes, n);
-	return hidden + (is_known ? 0 : hide_texts(bytes, n));
+	return hidden + (is_known ? 0 : environs_hide_texts(bytes, n));
 }
 
 void environs_done(struct environs *e)

@@ -64,6 +64,10 @@ void environs_note(struct environs *e, const uint8_t *rec, size_t n);
  * asked, or have been another program then. Times are those of samples. */
 void environs_learn(struct environs *e, uint32_t pid, uint64_t time_ns, const uint8_t *strings,
 		    size_t n, bool is_whole);
+/* Did it execute another program after that time? */
+bool environs_execs_later(const struct environs *e, uint32_t pid, uint64_t time_ns);
+/* All texts that fill a word, of what may be any of the environment. Likewise. */
+size_t environs_hide_texts(uint8_t *bytes, size_t n);
 /* Replaces pieces of at least 8 bytes in n bytes copied from a process by dots: all of 15 and more,
  * shorter ones where they fill a word. UINT64_MAX: now. Returns how many became dots. */
 size_t environs_hide(struct environs *e, uint32_t pid, uint64_t time_ns, uint8_t *bytes, size_t n);

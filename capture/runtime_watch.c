@@ -63,6 +63,9 @@ enum { HOLD_MS = 2, HOLD_TRIES = 50 };
 struct process {
 	pid_t pid;
 	bool is_jvm, is_v8;
+	/* Its stacks are executable: words that lead into memory with code lead to data as well, so
+	 * only what ran is copied, and nothing that is a stack (secrets.h, environs.h). */
+	bool has_code_stacks;
 	bool is_new; /* its program is another one since the last reading */
 	bool busy, is_gone;
 	struct code_ranges ranges;
@@ -174,7 +177,7 @@ static void note_exec(struct runtime_watch *w, uint32_t pid)
 
 	if (!p)
 		return;
-	p->is_jvm = p->is_v8 = false;
+	p->is_jvm = p->is_v8 = p->has_code_stacks = false;
 	p->is_new = true;
 	p->ranges.v.n = 0;
 	p->methods.n = p->places.n = 0;
@@ -193,6 +196,7 @@ static void note_fork(struct runtime_watch *w, uint32_t pid, uint32_t parent)
 	p->is_gone = false;
 	p->is_jvm = from->is_jvm;
 	p->is_v8 = from->is_v8;
+	p->has_code_stacks = from->has_code_stacks;
 	code_ranges_copy(&p->ranges, &from->ranges);
 }
 
@@ -299,6 +303,22 @@ static bool is_read(const struct process *p)
 	return p->is_jvm || (p->ranges.v.n && !p->is_v8);
 }
 
+static void look_at_sample(struct runtime_watch *w, struct process *p, const struct sample_facts *f)
+{
+	const struct code_range *code = f->ip ? code_ranges_find(&p->ranges, f->ip) : NULL;
+	const struct code_range *stack = f->sp ? code_ranges_find(&p->ranges, f->sp) : NULL;
+
+	p->has_code_stacks |= stack != NULL;
+	if (code && code != stack)
+		want_code(w, p, f->ip);
+	if (p->has_code_stacks && !p->is_jvm)
+		return;
+	if (f->stack && f->sp && may_scan(w, f->time_ns)) {
+		may_be_method(p, f->bx); /* of the method that is being entered */
+		scan_stack(w, p, f);
+	}
+}
+
 void runtime_watch_sample(struct runtime_watch *w, const struct sample_facts *f)
 {
 	struct process *p;
@@ -310,12 +330,7 @@ void runtime_watch_sample(struct runtime_watch *w, const struct sample_facts *f)
 	if (p && is_read(p)) {
 		if (!p->samples++ && !p->due_ns)
 			pthread_cond_signal(&w->wake);
-		if (f->ip && code_ranges_find(&p->ranges, f->ip))
-			want_code(w, p, f->ip);
-		if (f->stack && f->sp && may_scan(w, f->time_ns)) {
-			may_be_method(p, f->bx); /* of the method that is being entered */
-			scan_stack(w, p, f);
-		}
+		look_at_sample(w, p, f);
 	}
 	pthread_mutex_unlock(&w->lock);
 }

@@ -107,12 +107,15 @@ size_t sample_pack(const struct sample_fields *l, const uint8_t *rec, size_t n, 
 		   struct sample_facts *ret)
 {
 	struct buf b = buf_make(rec, n, 0, false);
+	struct perf_event_header h = {0};
 	uint64_t size, dyn, keep, room, tail = l->sample_type & PERF_SAMPLE_CGROUP ? 8 : 0;
 	const uint64_t page = 4096; /* the smallest there is */
 	const uint8_t *stack;
 	size_t at, len;
 
 	*ret = (struct sample_facts){0};
+	memcpy(&h, rec, n < sizeof h ? 0 : sizeof h);
+	ret->in_kernel = (h.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
 	skip_to_stack(l, &b, ret);
 	at = (size_t)(b.p - rec);
 	size = l->sample_type & PERF_SAMPLE_STACK_USER ? buf_u64(&b) : 0;

@@ -26,6 +26,7 @@ struct sample_facts {
 	/* Where in it arguments and environment begin, which became zeros; stack_bytes: nowhere. */
 	uint64_t strings_at;
 	bool strings_whole; /* all of them were in it */
+	bool in_kernel;	    /* the sample was taken there */
 	/* Address at which a dump ended early, if that is the start of a page; else 0. */
 	uint64_t short_at;
 	uint64_t short_bytes; /* how much more was asked for */

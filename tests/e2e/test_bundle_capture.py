@@ -4,6 +4,7 @@ has ended, a perf map in a container - and what must not be in a recording: the 
 import re
 import signal
 import struct
+import subprocess
 import sys
 
 from common import *
@@ -249,6 +250,82 @@ int main(int argc, char **argv)
     tap.check(n == 0 and share_of(stacks, "main") > 50, "copies of a token that only short processes have", n, str(stacks)[:500])
 
 
+def odd_secrets():
+    """What an environment is must not depend on the luck of a process: one that forks and executes, code on the stack, memory that is
+    new inside of execve() at addresses that are not random, one that has overwritten its environment."""
+    token = "SESAME" + "0123456789abcdef" * 2
+    with open("odd.c", "w") as f:
+        f.write(r"""#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+extern char **environ;
+__attribute__((noinline)) static int spin(int ms) { clock_t end = clock() + ms * 1000; volatile int k = 0; while (clock() < end) k++; return k & 1; }
+int main(int argc, char **argv)
+{
+	static char own[80] = "PLANTED=", *const variables[] = {own, 0};
+	char b[200], *all;
+	if (!strcmp(argv[1], "forks")) { /* the token is not on its own stack */
+		int fd = open("token", O_RDONLY);
+		if (read(fd, own + 8, 64) < 15) return 2;
+		for (int i = 0; i < 30; i++) {
+			if (!fork()) { spin(3); execle(argv[0], argv[0], "copies", (char *)0, variables); _exit(1); }
+			wait(0);
+		}
+		return 0;
+	}
+	snprintf(b, sizeof b, "Authorization: %s", getenv("PLANTED"));
+	if (!strcmp(argv[1], "nested")) {
+		int n = argc;
+		int inner(int x) { return x + n + spin(x); }
+		int (*volatile f)(int) = inner;
+		f(200);
+	} else if (!strcmp(argv[1], "title")) {
+		size_t n = 0;
+		all = argv[0];
+		for (char **e = environ; *e; e++) n = *e + strlen(*e) - all;
+		memset(all, 0, n);
+		strcpy(all, "title");
+		spin(300);
+	} else {
+		spin(8);
+	}
+	return b[3] == 1;
+}
+""")
+    run(["gcc", "-O1", "-z", "execstack", "odd.c", "-o", "odd"])
+    with open("token", "w") as f:
+        f.write(token)
+    plain, planted = {k: v for k, v in os.environ.items() if k != "PLANTED"}, {**os.environ, "PLANTED": token}
+    for what, options, command, env in (("a child that executes with a variable of its own", ["-F", "1999"], ["./odd", "forks"], plain),
+                                        ("no random addresses", ["-F", "4999"], ["setarch", "-R", "./odd", "forks"], plain),
+                                        ("an executable stack", ["-F", "499"], ["./odd", "nested"], planted),
+                                        ("an environment that was overwritten", ["-F", "499"], ["./odd", "title"], planted)):
+        p = run([CAPTURE, *options, "--no-compress", "--bundle", "-o", "x.data", "--", *command], env=env, check=False)
+        with open("x.data", "rb") as f:
+            data = f.read()
+        unpacked = zstd_frames(data)
+        n = sum(token[i:i + 15].encode() in part for part in [data, *unpacked] for i in range(len(token) - 15))
+        spins = sum(n for s, n in folded(run([RESOLVE, "-q", "x.data"]).stdout).items() if "spin" in s)
+        tap.check(n == 0 and spins and p.returncode == 0, f"the environment is not in a recording: {what}", n, spins, p.stderr)
+
+
+def zstd_frames(data):
+    """What is packed in a file."""
+    if not have("zstd"):
+        return []
+    out, at = [], data.find(b"\x28\xb5\x2f\xfd")
+    while at >= 0:
+        p = subprocess.run(["zstd", "-dcq", "--no-check"], input=data[at:], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        out.append(p.stdout)
+        at = data.find(b"\x28\xb5\x2f\xfd", at + 4)
+    return out
+
+
 def compiled_once():
     """A module with little DWARF is compiled as a whole by its first recording: a later one finds what it needs, wherever it is."""
     with open("one.c", "w") as f:
@@ -283,3 +360,4 @@ interrupt()
 second_interrupt()
 killed()
 secrets()
+odd_secrets()
