@@ -8,10 +8,13 @@
 
 #include "base/err.h"
 #include "base/strtab.h"
+#include "base/text.h"
 #include "base/vec.h"
 #include "bundle/bundle.h"
 #include "functions/functions.h"
 #include "load/pipeline.h"
+#include "modules/modules.h"
+#include "profile/profile.h"
 #include "reader/reader.h"
 #include "symbolize/symbolize.h"
 
@@ -249,6 +252,37 @@ int load_header(const struct load_options *opt, const char *path,
 /* ---- any input --------------------------------------------------------------------------------
  */
 
+static bool is_part_of_file(const struct loaded *l, const struct dso *dso)
+{
+	const struct module *m = dso && dso->kind == DSO_FILE ? modules_get(l->modules, dso) : NULL;
+	struct elf_image *img = m ? m->debug ? m->debug : m->image : NULL;
+	struct elf_section s;
+
+	return img && elf_image_section(img, MODULE_PART_SECTION, &s, NULL);
+}
+
+/* What a recording carries has names and lines, and no descriptions of parameters. */
+static void note_no_parameters(struct loaded *l, const struct load_options *opt)
+{
+	const struct profile *p = l->profile;
+	const char *name = NULL;
+	size_t n = 0;
+
+	if (!l->modules || !(opt->values.all || opt->values.by || opt->values.where.n))
+		return;
+	for (size_t i = 0; i < p->mappings.n; i++)
+		if (is_part_of_file(l, p->mappings.v[i].dso)) {
+			name = name ? name : base_name(p->mappings.v[i].dso->path);
+			n++;
+		}
+	if (n)
+		loaded_note(l,
+			    "of %zu file%s (%s) only what the recording carries is here, which "
+			    "has no parameters: give their debug files by --symfs DIR or "
+			    "--debug-dir DIR",
+			    n, &"s"[n == 1], name);
+}
+
 /* Leaves out what is over the limits. */
 static int bound(struct loaded *l, struct err *err)
 {
@@ -280,6 +314,8 @@ int load_profile(const struct load_options *opt, const char *path, struct loaded
 		rc = profile_drop_left_out(ret->profile, err);
 	if (!rc && opt->weigh == LOAD_WEIGH_DURATION)
 		rc = profile_weigh_durations(ret->profile, err);
+	if (!rc)
+		note_no_parameters(ret, opt);
 	return rc ? rc : bound(ret, err);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/strtab.h"
+#include "base/text.h"
 #include "base/threads.h"
 #include "base/vec.h"
 #include "bundle/bundle.h"
@@ -205,6 +206,20 @@ static bool lacks_times(const struct perf_file *f)
 	return false;
 }
 
+/* Those of capture have no arguments, unless there was --keep-env. */
+static bool has_stack_copies(const struct perf_file *f)
+{
+	const struct perf_file_info *info = perf_file_info(f);
+	bool keeps = !info->n_cmdline || strcmp(base_name(info->cmdline[0]), "capture") != 0;
+	bool has = false;
+
+	for (size_t i = 0; i < info->n_cmdline; i++)
+		keeps |= !strcmp(info->cmdline[i], "--keep-env");
+	for (size_t i = 0; i < perf_file_event_count(f); i++)
+		has |= perf_file_event(f, i)->attr.sample_stack_user > 0;
+	return has && keeps;
+}
+
 /* What is read a second time. */
 static bool is_plain_file(const char *path)
 {
@@ -240,6 +255,9 @@ int load_portable(const struct load_options *opt, struct loaded *l, FILE *out,
 		rc = cut_rewrite(l->path, &section, l->chains, !opt->no_cmdline, out, err);
 	if (!rc && l->chains)
 		note_lost(l);
+	if (!rc && !l->chains && opt->no_cmdline && has_stack_copies(f))
+		loaded_note(l, "--no-cmdline: its stack copies may have the arguments, too: "
+			       "--strip-stacks leaves them out");
 	vec_done(&section);
 	l->again = f; /* modules refer to its dsos */
 	return rc;

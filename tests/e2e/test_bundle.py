@@ -119,6 +119,9 @@ def without_stacks():
             run([RESOLVE, "-q", option, *more, "-o", "s2.data", "arg.data"])
             with open("s2.data", "rb") as f:
                 kept.append(b"ARGSECRET" in f.read())
+        if option == "--bundle" and have("perf"):
+            said = run([RESOLVE, option, "--no-cmdline", "-o", "s2.data", "perf-cpp.data"]).stderr
+            tap.check("its stack copies may have the arguments" in said, f"{option} --no-cmdline of perf's recording: a line says what it cannot do", said)
         tap.check(kept == [True, False] and "main" in elsewhere("s2.data", check=False).stdout, f"{option} --no-cmdline", kept)
     if have("perf"):
         said = [calls(run(["perf", "script", "-i", d, "--no-inline", "-F", "comm,tid,time,ip,sym"]).stdout) for d in ("perf-cpp.data", "s.data")]
@@ -157,6 +160,14 @@ def damage():
     p = elsewhere("bad.data", check=False)
     tap.check(p.returncode == 1 and "main" in p.stdout and "the file ends 16 bytes before" in p.stderr and "cannot be used" in p.stderr,
               "cut at its end: the files before it are used", p.returncode, p.stdout[:300], p.stderr[-300:])
+
+
+def no_parameters():
+    """What is carried has no descriptions of parameters: that is said where they are asked for."""
+    run([RESOLVE, "-q", "--bundle", "-o", "x.data", "cpp.data"])
+    here, there = run([RESOLVE, "--args", "-f", "script", "cpp.data"]), elsewhere("x.data", "--args", "-f", "script", check=False)
+    tap.check("=" in here.stdout and "which has no parameters" in there.stderr and "no parameters" not in here.stderr,
+              "--args where there is only what the recording carries", here.stderr, there.stderr)
 
 
 def deep_path():
@@ -233,3 +244,4 @@ damage()
 refusals()
 others_read_it()
 deep_path()
+no_parameters()
