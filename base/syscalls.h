@@ -19,7 +19,9 @@
  *	o permissions		S a signal
  *	O flags of open()	P protection of memory	M flags of mmap()	W whence of lseek()
  *	A mode of access()	C flags of clone()	N address family	F operation of
- *futex() K command of fcntl()	V advice of madvise()	T flags of *at() */
+ *futex() K command of fcntl()	V advice of madvise()	T flags of *at()
+ *	E flags of pipe2() and dup3()	Y type of a socket	Q flags of epoll_create1()
+ *	L operation of epoll_ctl() */
 struct syscall {
 	char name[32];
 	char args[SYSCALL_ARGS_MAX + 1];

@@ -7,6 +7,7 @@
 #include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -92,6 +93,12 @@ static const struct flag fcntl_commands[] = {F(F_DUPFD),
 					     {1032, "F_GETPIPE_SZ"},
 					     {1033, "F_ADD_SEALS"},
 					     END};
+static const struct flag socket_types[] = {F(SOCK_STREAM),  F(SOCK_DGRAM),     F(SOCK_RAW),
+					   F(SOCK_RDM),	    F(SOCK_SEQPACKET), F(SOCK_PACKET),
+					   F(SOCK_CLOEXEC), F(SOCK_NONBLOCK),  END};
+static const struct flag epoll_flags[] = {F(EPOLL_CLOEXEC), END};
+static const struct flag epoll_operations[] = {F(EPOLL_CTL_ADD), F(EPOLL_CTL_DEL), F(EPOLL_CTL_MOD),
+					       END};
 static const struct flag advices[] = {
 	F(MADV_NORMAL), F(MADV_RANDOM),	  F(MADV_SEQUENTIAL), F(MADV_WILLNEED), F(MADV_DONTNEED),
 	F(MADV_FREE),	F(MADV_HUGEPAGE), F(MADV_NOHUGEPAGE), F(MADV_DONTDUMP), END};
@@ -126,6 +133,10 @@ static const struct kind {
 	{'W', false, whences, "SEEK_SET", 0},
 	{'N', false, families, "AF_UNSPEC", 0},
 	{'K', false, fcntl_commands, "F_DUPFD", 0},
+	{'E', true, open_flags, "0", 0},
+	{'Y', true, socket_types, "0", 0xf},
+	{'Q', true, epoll_flags, "0", 0},
+	{'L', false, epoll_operations, "0", 0},
 	{'V', false, advices, "MADV_NORMAL", 0},
 };
 

@@ -267,6 +267,7 @@ static void add_arg(struct calls *c, struct text *t, const struct span *s, const
 		else
 			text_str(t, "NULL");
 		text_str(t, text && is_late ? "?" : "");
+		text_str(t, !text && v && letter == 'p' ? " (not read)" : "");
 	} else if (!call_flags_add(t, letter, v)) {
 		add_hex(t, v);
 	}
