@@ -416,6 +416,24 @@ static void note_places(struct session *s, const struct event *e)
 			     e->name, found->n_conditional);
 }
 
+/* Options that say something of probes, where there are none. */
+static void note_unused(struct session *s)
+{
+	const struct capture_options *o = s->opt;
+	const char *option = o->strings	       ? "--strings"
+			     : o->args	       ? "--args"
+			     : o->max_hit_rate ? "--max-hit-rate"
+					       : NULL;
+
+	for (size_t i = 0; i < s->n_events; i++)
+		if (s->events[i].is_probe)
+			return;
+	if (option)
+		capture_note(s->result,
+			     "%s: has no effect, as no probe is recorded (-e uprobe:.., call:..)",
+			     option);
+}
+
 /* The files of probes are those of the processes that are recorded. */
 static int make_probes(struct session *s, struct err *err)
 {
@@ -443,6 +461,7 @@ static int make_probes(struct session *s, struct err *err)
 		if (e->is_probe && !e->is_kernel_probe)
 			note_places(s, e);
 	}
+	note_unused(s);
 	return 0;
 }
 

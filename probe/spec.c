@@ -163,8 +163,10 @@ int probe_parse(struct probe_spec *ret, const char *text, size_t len, struct err
 	colon = memchr(s.file, ':', len - strlen(p->text));
 	if (!colon || colon == s.file || colon + 1 == text + len)
 		return err_set(err, ERR_USAGE, NULL,
-			       "'%.*s': a file and a name are wanted, as in %s./prog:%s", (int)len,
-			       text, p->text, s.kind == PROBE_USDT ? "provider:name" : "function");
+			       "'%.*s': a file and a name are wanted, as in %s./prog:%s (a path "
+			       "with ':' or ',' is given by a link to it)",
+			       (int)len, text, p->text,
+			       s.kind == PROBE_USDT ? "provider:name" : "function");
 	s.file_len = (size_t)(colon - s.file);
 	s.what = colon + 1;
 	s.what_len = (size_t)(text + len - s.what);

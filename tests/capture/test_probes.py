@@ -215,6 +215,11 @@ int main(void) { for (int i = 0; i < 4; i++) chosen(); return 0; }
 make("chosen.c", CHOSEN, "gcc -O1 chosen.c -o chosen")
 p = capture("-e", "uprobe:./chosen:chosen", "--", "./chosen")
 tap.check(p.n_samples == 4 and "chosen when a program starts" in p.stderr, "a function that is chosen at the start: what was chosen", p.stderr)
+for option in (["--args"], ["--strings"], ["--max-hit-rate", 5]):
+    p = capture(*option, "-e", "page-faults:u", "--", "./hello")
+    tap.check(f"{option[0]}: has no effect" in p.stderr, f"{option} without a probe: said", p.stderr)
+p = run([CAPTURE, "-e", "uprobe:./a,b:f", "--", "./hello"], check=False)
+tap.check(p.returncode == 2 and "by a link to it" in p.stderr, "a path with a comma: what to do", p.stderr)
 for what, words in (("./hello:func_d", "uprobe:./hello:func_d"), ("uprobe:./hello:func_d { print(ustack) }", "leave '{ .. }' out")):
     p = run([CAPTURE, "-e", what, "--", "./hello"], check=False)
     tap.check(p.returncode == 2 and words in p.stderr and p.stderr.count("\n") == 1, f"-e {what}: what to write", p.stderr)
