@@ -75,17 +75,20 @@ static bool may_be_in_exec(const struct drain *d, const struct sample_facts *f)
 static void hide_environment(struct drain *d, const struct sample_fields *l, const uint8_t *rec,
 			     uint8_t *to, const struct sample_facts *f)
 {
-	const size_t regs = f->abi ? 8 * (size_t)__builtin_popcountll(l->user_regs) : 0;
-	const size_t before = regs + 8; /* and the size of the stack */
+	struct environ_bytes regs = {0}, stack = {0};
 
 	if (!d->environs.on || !f->stack)
 		return;
+	stack.v = to + (f->stack - rec);
+	stack.n = f->stack_bytes;
+	/* Between them is the size of the stack. */
+	regs.n = f->abi ? 8 * (size_t)__builtin_popcountll(l->user_regs) : 0;
+	regs.v = stack.v - 8 - regs.n;
 	environs_learn(&d->environs, f->pid, f->time_ns, f->stack + f->strings_at,
 		       f->stack_bytes - f->strings_at, f->strings_whole);
-	environs_hide(&d->environs, f->pid, f->time_ns, to + (f->stack - rec) - before,
-		      before + f->stack_bytes);
+	environs_hide(&d->environs, f->pid, f->time_ns, regs, stack);
 	if (may_be_in_exec(d, f))
-		environs_hide_texts(to + (f->stack - rec), f->stack_bytes);
+		environs_hide_texts(stack.v, stack.n);
 }
 
 static int take_sample(struct drain *d, const uint8_t *rec, size_t n)

@@ -425,29 +425,49 @@ size_t environs_hide_texts(uint8_t *bytes, size_t n)
 	return hidden;
 }
 
-size_t environs_hide(struct environs *e, uint32_t pid, uint64_t time_ns, uint8_t *bytes, size_t n)
+struct texts_of {
+	const struct environ_text *asked, *learned; /* NULL: none */
+	bool is_known;
+};
+
+static struct texts_of texts_of(struct environs *e, uint32_t pid, uint64_t time_ns)
 {
 	struct environ_process none = unknown;
-	struct environ_process *p = e->on ? process_of(e, pid, true) : NULL;
-	const struct environ_text *asked, *learned = NULL;
-	bool is_known;
-	size_t hidden;
+	struct environ_process *p = process_of(e, pid, true);
+	struct texts_of t = {0};
+
+	p = p ? p : &none;
+	t.asked = text_of(e, pid, p, time_ns, &t.is_known);
+	if (p->learned != NOT_KNOWN)
+		t.learned = &e->texts.v[p->learned];
+	if (t.learned && t.asked && p->covering != (uint32_t)(t.asked - e->texts.v)) {
+		p->is_covered = has_all(t.asked, t.learned);
+		p->covering = (uint32_t)(t.asked - e->texts.v);
+	}
+	t.is_known |= t.learned && !p->is_part && is_same_program(p, p->learned_ns, time_ns);
+	if (t.asked && p->is_covered)
+		t.learned = NULL;
+	return t;
+}
+
+static size_t hide_in(const struct texts_of *t, uint8_t *bytes, size_t n)
+{
+	size_t hidden = t->asked ? hide(t->asked, bytes, n) : 0;
+
+	if (t->learned)
+		hidden += hide(t->learned, bytes, n);
+	return hidden + (t->is_known ? 0 : environs_hide_texts(bytes, n));
+}
+
+size_t environs_hide(struct environs *e, uint32_t pid, uint64_t time_ns, struct environ_bytes regs,
+		     struct environ_bytes stack)
+{
+	struct texts_of t;
 
 	if (!e->on)
 		return 0;
-	p = p ? p : &none;
-	asked = text_of(e, pid, p, time_ns, &is_known);
-	if (p->learned != NOT_KNOWN)
-		learned = &e->texts.v[p->learned];
-	if (learned && asked && p->covering != (uint32_t)(asked - e->texts.v)) {
-		p->is_covered = has_all(asked, learned);
-		p->covering = (uint32_t)(asked - e->texts.v);
-	}
-	is_known |= learned && !p->is_part && is_same_program(p, p->learned_ns, time_ns);
-	hidden = asked ? hide(asked, bytes, n) : 0;
-	if (learned && !(asked && p->is_covered))
-		hidden += hide(learned, bytes, n);
-	return hidden + (is_known ? 0 : environs_hide_texts(bytes, n));
+	t = texts_of(e, pid, time_ns);
+	return hide_in(&t, regs.v, regs.n) + hide_in(&t, stack.v, stack.n);
 }
 
 void environs_done(struct environs *e)

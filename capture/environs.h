@@ -68,9 +68,15 @@ void environs_learn(struct environs *e, uint32_t pid, uint64_t time_ns, const ui
 bool environs_execs_later(const struct environs *e, uint32_t pid, uint64_t time_ns);
 /* All texts that fill a word, of what may be any of the environment. Likewise. */
 size_t environs_hide_texts(uint8_t *bytes, size_t n);
-/* Replaces pieces of at least 8 bytes in n bytes copied from a process by dots: all of 15 and more,
- * shorter ones where they fill a word. UINT64_MAX: now. Returns how many became dots. */
-size_t environs_hide(struct environs *e, uint32_t pid, uint64_t time_ns, uint8_t *bytes, size_t n);
+struct environ_bytes {
+	uint8_t *v;
+	size_t n;
+};
+/* Replaces pieces of at least 8 bytes in what was copied from a process, its registers and its
+ * stack, by dots: all of 15 and more, shorter ones where they fill a word. UINT64_MAX: now. Returns
+ * how many became dots. */
+size_t environs_hide(struct environs *e, uint32_t pid, uint64_t time_ns, struct environ_bytes regs,
+		     struct environ_bytes stack);
 void environs_done(struct environs *e);
 
 #endif

@@ -150,7 +150,8 @@ static int add_thread(struct sleepers *s, pid_t pid, pid_t tid, struct err *err)
 	if (!s->d->session->opt->keep_env && pid == tid && t->n_stack)
 		secrets_clear(t->stack, t->n_stack, t->sp,
 			      t->abi == PERF_SAMPLE_REGS_ABI_32 ? 4 : 8);
-	environs_hide(&s->d->environs, (uint32_t)pid, UINT64_MAX, t->stack, t->n_stack);
+	environs_hide(&s->d->environs, (uint32_t)pid, UINT64_MAX, (struct environ_bytes){0},
+		      (struct environ_bytes){t->stack, t->n_stack});
 	if (sample.has_cgroup)
 		sample.cgroup = cgroup_of(tid);
 	stack_batch_add(&s->batch, t, &sample);

@@ -105,7 +105,8 @@ static int take_thread(struct stacks *s, pid_t pid, pid_t tid, struct err *err)
 	if (!s->opt->keep_env && pid == tid && s->thread.n_stack)
 		secrets_clear(s->thread.stack, s->thread.n_stack, s->thread.sp,
 			      s->thread.abi == PERF_SAMPLE_REGS_ABI_32 ? 4 : 8);
-	environs_hide(&s->environs, (uint32_t)pid, UINT64_MAX, s->thread.stack, s->thread.n_stack);
+	environs_hide(&s->environs, (uint32_t)pid, UINT64_MAX, (struct environ_bytes){0},
+		      (struct environ_bytes){s->thread.stack, s->thread.n_stack});
 	stack_batch_add(&s->batch, &s->thread, &sample);
 	count(s);
 	return s->batch.bytes.vec.n < BATCH_BYTES && !s->batch.bytes.failed ? 0 : flush(s, err);

@@ -13,6 +13,12 @@
 
 #include "capture/environs.h"
 
+static size_t hide(struct environs *e, uint32_t pid, uint64_t time_ns, uint8_t *bytes, size_t n)
+{
+	return environs_hide(e, pid, time_ns, (struct environ_bytes){0},
+			     (struct environ_bytes){bytes, n});
+}
+
 static const char token[] = "SESAME0123456789abcdefghijklmnop";
 static const char repeated[] = "abc0123450123450123450xyz";
 static const char path[] = "/a/folder/that/is/no/secret";
@@ -39,16 +45,15 @@ static void pieces(void **state)
 				memset(was, 0xee, sizeof was);
 				memcpy(was + at, token + from, size);
 				memcpy(bytes, was, sizeof was);
-				assert_int_equal(environs_hide(&e, (uint32_t)getpid(), 1, bytes,
-							       sizeof bytes),
-						 size);
+				assert_int_equal(
+					hide(&e, (uint32_t)getpid(), 1, bytes, sizeof bytes), size);
 				expect(bytes, was, sizeof bytes, at, size);
 			}
 	/* A word that is filled by one. */
 	memset(was, 0xee, sizeof was);
 	memcpy(was + 16, token + 3, 8);
 	memcpy(bytes, was, sizeof was);
-	assert_int_equal(environs_hide(&e, (uint32_t)getpid(), 1, bytes, sizeof bytes), 8);
+	assert_int_equal(hide(&e, (uint32_t)getpid(), 1, bytes, sizeof bytes), 8);
 	expect(bytes, was, sizeof bytes, 16, 8);
 	environs_done(&e);
 }
@@ -66,14 +71,12 @@ static void others_stay(void **state)
 	memcpy(&words[5], path, sizeof path - 1);
 	memcpy(&words[20], "SESAME0", 7); /* less than a word */
 	memcpy(was, words, sizeof was);
-	assert_int_equal(environs_hide(&e, (uint32_t)getpid(), 1, (uint8_t *)words, sizeof words),
-			 0);
+	assert_int_equal(hide(&e, (uint32_t)getpid(), 1, (uint8_t *)words, sizeof words), 0);
 	assert_memory_equal(words, was, sizeof was);
 	/* The end of the bytes is the end of what is looked at. */
-	assert_int_equal(environs_hide(&e, (uint32_t)getpid(), 1, (uint8_t *)words, 7), 0);
+	assert_int_equal(hide(&e, (uint32_t)getpid(), 1, (uint8_t *)words, 7), 0);
 	environs_done(&e);
-	assert_int_equal(environs_hide(&e, (uint32_t)getpid(), 1, (uint8_t *)words, sizeof words),
-			 0);
+	assert_int_equal(hide(&e, (uint32_t)getpid(), 1, (uint8_t *)words, sizeof words), 0);
 }
 
 /* The same 8 bytes are in the value more than once: what is around each of them counts. */
@@ -89,9 +92,8 @@ static void repeats(void **state)
 		for (size_t from = 0; n - from >= 15; from++) {
 			memset(bytes, 1, sizeof bytes);
 			memcpy(bytes + at, repeated + from, n - from);
-			assert_int_equal(
-				environs_hide(&e, (uint32_t)getpid(), 1, bytes, sizeof bytes),
-				n - from);
+			assert_int_equal(hide(&e, (uint32_t)getpid(), 1, bytes, sizeof bytes),
+					 n - from);
 		}
 	environs_done(&e);
 }
@@ -106,14 +108,12 @@ static void behind_a_piece(void **state)
 	environs_begin(&e);
 	memcpy(&words[1], token + 6, 8); /* "01234567" */
 	words[2] = address;
-	assert_int_equal(environs_hide(&e, (uint32_t)getpid(), 1, (uint8_t *)words, sizeof words),
-			 8);
+	assert_int_equal(hide(&e, (uint32_t)getpid(), 1, (uint8_t *)words, sizeof words), 8);
 	assert_int_equal(words[2], address);
 	/* The end of the value, and its NUL. */
 	memset(words, 0, sizeof words);
 	memcpy(&words[1], token + sizeof token - 1 - 13, 13);
-	assert_int_equal(environs_hide(&e, (uint32_t)getpid(), 1, (uint8_t *)words, sizeof words),
-			 13);
+	assert_int_equal(hide(&e, (uint32_t)getpid(), 1, (uint8_t *)words, sizeof words), 13);
 	environs_done(&e);
 }
 
@@ -135,14 +135,13 @@ static void gone(void **state)
 		memcpy(bytes + at, other, sizeof other);
 		memset(bytes + at + sizeof other, 0, -(at + sizeof other) % 8);
 		memcpy(was, bytes, sizeof was);
-		assert_int_equal(environs_hide(&e, UINT32_MAX, 1, bytes, sizeof words),
-				 sizeof other - 1);
+		assert_int_equal(hide(&e, UINT32_MAX, 1, bytes, sizeof words), sizeof other - 1);
 		expect(bytes, was, sizeof words, at, sizeof other - 1);
 	}
 	/* A word of text, and an address. */
 	words[2] = words[3] = address;
 	memcpy(&words[2], "ABCDEFGH", 8);
-	assert_int_equal(environs_hide(&e, UINT32_MAX, 1, (uint8_t *)&words[1], 24), 8);
+	assert_int_equal(hide(&e, UINT32_MAX, 1, (uint8_t *)&words[1], 24), 8);
 	assert_int_equal(words[3], address);
 	assert_int_equal(words[1], address);
 	environs_done(&e);
@@ -164,14 +163,14 @@ static void learned(void **state)
 	/* Of a part the rest is not known. */
 	environs_learn(&e, UINT32_MAX - 1, 1, (const uint8_t *)strings, sizeof strings - 16, false);
 	memcpy(bytes + 8, "/only-of-a-home-folder", 22);
-	assert_int_equal(environs_hide(&e, UINT32_MAX - 1, 1, bytes, sizeof bytes), 22);
+	assert_int_equal(hide(&e, UINT32_MAX - 1, 1, bytes, sizeof bytes), 22);
 	memset(bytes, 0, sizeof bytes);
 	memcpy(bytes + 8, value, sizeof value);
 	environs_learn(&e, UINT32_MAX, 1, (const uint8_t *)strings, 0, true);
 	environs_learn(&e, UINT32_MAX, 1, (const uint8_t *)strings, sizeof strings, true);
-	assert_int_equal(environs_hide(&e, UINT32_MAX, 1, bytes, sizeof bytes), sizeof value - 1);
+	assert_int_equal(hide(&e, UINT32_MAX, 1, bytes, sizeof bytes), sizeof value - 1);
 	memcpy(bytes + 8, "/only-of-a-home-folder", 22);
-	assert_int_equal(environs_hide(&e, UINT32_MAX, 1, bytes, sizeof bytes), 0);
+	assert_int_equal(hide(&e, UINT32_MAX, 1, bytes, sizeof bytes), 0);
 	environs_done(&e);
 }
 
@@ -201,7 +200,7 @@ static void after_exec(void **state)
 	environs_learn(&e, UINT32_MAX, 5, (const uint8_t *)strings, sizeof strings, true);
 	for (uint64_t t = 6; t <= 8; t++) {
 		memcpy(bytes, value, sizeof value);
-		assert_int_equal(environs_hide(&e, UINT32_MAX, t, bytes, sizeof value),
+		assert_int_equal(hide(&e, UINT32_MAX, t, bytes, sizeof value),
 				 t < 7 ? 0 : sizeof value - 1);
 	}
 	environs_done(&e);

@@ -314,6 +314,23 @@ int main(int argc, char **argv)
         tap.check(n == 0 and spins and p.returncode == 0, f"the environment is not in a recording: {what}", n, spins, p.stderr)
 
 
+def text_in_registers():
+    """A register that looks like text, of a process that cannot be asked any more: it is hidden, and what is behind it in a sample is not."""
+    if os.uname().machine != "x86_64":
+        return tap.skip("text in registers", "this is for x86-64")
+    with open("regs.c", "w") as f:
+        f.write("""int main(void) { for (int i = 0; i < 200; i++)
+	__asm__ volatile("movabs $0x4142434445464748, %%r15; mov $100000, %%ecx; 1: dec %%ecx; jnz 1b" ::: "r15", "ecx"); return 0; }
+""")
+    run(["gcc", "-O1", "regs.c", "-o", "regs"])
+    run([CAPTURE, "-e", "cpu-clock:u", "-F", "1999", "--no-compress", "-o", "x.data", "--", "sh", "-c", "for i in 1 2 3 4 5 6 7 8; do ./regs; done"])
+    p = run([RESOLVE, "x.data"], check=False)
+    stacks = folded(p.stdout)
+    with open("x.data", "rb") as f:
+        shown = f.read().count(b"HGFEDCBA")
+    tap.check(p.returncode == 0 and "skipped" not in p.stderr and share_of(stacks, "main") > 30, "samples with text in a register are whole", p.stderr, shown, str(stacks)[:300])
+
+
 def zstd_frames(data):
     """What is packed in a file."""
     if not have("zstd"):
@@ -361,3 +378,4 @@ second_interrupt()
 killed()
 secrets()
 odd_secrets()
+text_in_registers()
