@@ -19,11 +19,11 @@ struct part {
 /* By the letter after z, and after Z. */
 static char decoded(char escape, char letter)
 {
-	static const char small[][2] = {"a&", "b|", "c^", "d$",	 "e=", "g>", "h#", "i.", "l<", "m-",
+	static const char small[][3] = {"a&", "b|", "c^", "d$",	 "e=", "g>", "h#", "i.", "l<", "m-",
 					"n!", "p+", "q'", "r\\", "s/", "t*", "u_", "v%", "zz"};
-	static const char large[][2] = {"L(", "R)", "M[", "N]", "C:", "ZZ"};
-	const char(*rows)[2] = escape == 'z' ? small : large;
-	size_t n = escape == 'z' ? sizeof small / 2 : sizeof large / 2, i;
+	static const char large[][3] = {"L(", "R)", "M[", "N]", "C:", "ZZ"};
+	const char(*rows)[3] = escape == 'z' ? small : large;
+	size_t n = escape == 'z' ? sizeof small / sizeof *small : sizeof large / sizeof *large, i;
 
 	for (i = 0; i < n; i++)
 		if (rows[i][0] == letter)

@@ -238,7 +238,9 @@ for flags in ("-O0", "-O2"):
     tap.check([s.partition(", at=")[0] for s in inner] == [s.partition(", at=")[0] for s in want], f"{flags}: the parameters of the function that was probed", inner, want)
     walks = [s for s in shown if s.startswith("depth=") and "m=" not in s]
     counts = [sum(f"depth={d}, " in s for s in walks) for d in range(8)]
-    tap.check(counts == [d + 1 for d in range(8)] and all('"a, b=1"' in s for s in walks), f"{flags}: the parameters of all callers", walks[:9], counts)
+    # What a caller needs no more may be in no place (gcc 15).
+    known = [s for s in walks if "name=?" not in s]
+    tap.check(counts == [d + 1 for d in range(8)] and len(known) >= 8 and all('"a, b=1"' in s for s in known), f"{flags}: the parameters of all callers", [s for s in walks if '"a, b=1"' not in s][:9], counts)
     kept = [run([RESOLVE, "-q", "--where", w, "-f", "script", "d.data"], check=False).stdout.count("uprobe:") for w in
             ("depth > 4", "depth == 3", "m == WRITE && depth < 4", "name == 'a, b=1'", "name != 'a, b=1'", "depth >= -1", "nosuch == 1")]
     tap.check(kept == [3, 1, 2, 8, 0, 8, 0], f"{flags}: --where", kept)

@@ -6,6 +6,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import time
 
 from lib import CAPTURE, NO_EVENTS, PerfData, Tap, build_load, capture, children, count_samples, have, perf_frames, rooted, run, start, until
 from tap import LONG
@@ -328,6 +329,7 @@ c = start("-F", 99, "-o", "twice.data", "--", "sh", "-c", "trap '' TERM INT; exe
 deaf = until(lambda: next((p for p in children(c.pid) if comm(p) == "sleep"), None), "the command")
 c.send_signal(signal.SIGINT)
 until(lambda: not pending(c.pid), "the first ^C to be taken")
+time.sleep(0.15)  # sooner it would be the same signal twice, as `timeout` sends it
 tap.check(c.poll() is None, "the first ^C: a command that does not care is waited for", c.returncode)
 c.send_signal(signal.SIGINT)
 c.wait(timeout=60)

@@ -9,6 +9,7 @@ values() {
 		struct s { int a; const char *t; unsigned k : 3; };
 		typedef struct { double d; char c; } f;
 		volatile int sink;
+		void *memset(void *p, int c, unsigned long n) { volatile char *q = p; while (n--) *q++ = (char)c; return p; }
 		#define N __attribute__((noinline))
 		N int g(int x, struct s *p, enum e e) { sink = x; return p->a + e + sink; }
 		static inline int inl(int y) { return g(y + 1, &(struct s){y, "t", 2}, TWO) + y; }
