@@ -36,7 +36,7 @@ def function(starts, rows, ip):
     if not row[0] <= ip < row[1] or "/Chain.js:" not in row[2]:
         return None
     kind, place = row[2].rsplit("/", 1)
-    name = kind.split(":", 1)[1].lstrip("~^*+").split(" ")
+    name = kind.split(":", 1)[1].lstrip("~^*+'").split(" ")
     name = " ".join(w for w in name if w and not w.startswith(("/", "file:")))
     return name or place.split(":")[1]
 
