@@ -13,7 +13,7 @@ FUNCTIONS = "\n".join(f"def f{i}(n):\n    return " + (f"f{i - 1}(n) + 1" if i % 
 
 
 def record(cmd, env={}):
-    run([CAPTURE, "-q", "-F", "499", "-o", "x.data", "--", "sh", "-c", 'echo $$ > pid; exec "$@"', "sh", *cmd], env={**os.environ, **env})
+    run([CAPTURE, "-q", "-F", "499", "--call-graph", "dwarf,65528", "-o", "x.data", "--", "sh", "-c", 'echo $$ > pid; exec "$@"', "sh", *cmd], env={**os.environ, **env})
     out, stats = resolve("x.data")
     with open("pid") as f:
         os.unlink(f"/tmp/perf-{f.read().strip()}.map")
