@@ -305,37 +305,44 @@ static size_t low_of(unsigned arg)
 	return offsetof(struct seccomp_data, args) + 8 * (size_t)arg;
 }
 
-/* Lets a call pass if the low half of an argument is one of at most two values; else it is refused.
- */
-static void if_argument(struct program *p, uint32_t nr, unsigned arg, uint32_t a, uint32_t b)
+/* Lets a call pass if the low half of an argument is one of these values; else it is refused. */
+static void if_argument_is(struct program *p, uint32_t nr, unsigned arg, const uint32_t *v,
+			   uint8_t n)
 {
-	add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 5));
+	add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, (uint8_t)(n + 3)));
 	load(p, low_of(arg));
-	add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, a, 1, 0));
-	add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, b, 0, 1));
+	for (uint8_t i = 0; i < n; i++) {
+		const uint8_t to_allow = (uint8_t)(n - 1 - i), to_refuse = i + 1 == n;
+
+		add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, v[i], to_allow,
+						    to_refuse));
+	}
 	answer(p, ALLOW);
 	answer(p, EPERM_);
 }
+
+static void if_argument(struct program *p, uint32_t nr, unsigned arg, uint32_t a, uint32_t b)
+{
+	const uint32_t v[] = {a, b};
+
+	if_argument_is(p, nr, arg, v, 2);
+}
+
+/* asm-generic/ioctls.h; glibc asks so since 2.42. <asm/termbits.h> does not go with <termios.h>. */
+#define GET_TERMIOS2  0x802c542au
+#define SET_TERMIOS2  0x402c542bu
+#define SET_TERMIOS2W 0x402c542cu
+#define SET_TERMIOS2F 0x402c542du
 
 /* A terminal may be asked what it is and, if `sets`, switched between lines and single keys
  * (tcsetattr()); nothing may be typed into it (TIOCSTI). */
 static void for_terminal(struct program *p, bool sets)
 {
-	const uint32_t asks = TCGETS, size = TIOCGWINSZ;
+	static const uint32_t calls[] = {TCGETS,       TIOCGWINSZ,    GET_TERMIOS2,
+					 TCSETS,       TCSETSW,	      TCSETSF,
+					 SET_TERMIOS2, SET_TERMIOS2W, SET_TERMIOS2F};
 
-	if (!sets) {
-		if_argument(p, SYS_ioctl, 1, asks, size);
-		return;
-	}
-	add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 8));
-	load(p, low_of(1));
-	add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, asks, 4, 0));
-	add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TCSETS, 3, 0));
-	add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TCSETSW, 2, 0));
-	add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TCSETSF, 1, 0));
-	add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, size, 0, 1));
-	answer(p, ALLOW);
-	answer(p, EPERM_);
+	if_argument_is(p, SYS_ioctl, 1, calls, sets ? sizeof calls / sizeof *calls : 3);
 }
 
 /* clone() without new namespaces. The flags of clone3() are in memory: where it is missing, the C

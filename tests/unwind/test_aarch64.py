@@ -35,14 +35,14 @@ TOOLS = {"qemu-aarch64": "qemu-user", "aarch64-linux-gnu-gcc": "gcc-aarch64-linu
 
 
 def strides(text):
-    """For gdb_walk.py: the short form has fewer points, and runs to the end of a function elsewhere six times as often."""
+    """For gdb_walk.py: the short form has fewer points, and runs to the end of a function elsewhere three times as often."""
     own, elsewhere, to_end = map(int, text.split(","))
-    return text if LONG else f"{4 * own},{4 * elsewhere},{6 * to_end}"
+    return text if LONG else f"{2 * own},{2 * elsewhere},{3 * to_end}"
 
 
 def least(n):
-    """Of what a whole walk has n and more, the short form has an eighth at least."""
-    return n if LONG else n // 8
+    """Of what a whole walk has n and more, the short form has a quarter at least."""
+    return n if LONG else n // 4
 
 
 def compiled(name, source, compiler, *flags):
