@@ -25,24 +25,14 @@ struct taking {
 	const struct code_ranges *ranges;
 	struct code_log *log;
 	uint64_t now_ns;
-	/* Of the first thread, if it is executable: no page of it is copied, as it holds what must
-	 * not be in a recording (secrets.h, environs.h). NULL: it is not. */
-	const struct code_range *stack;
 	int fd;
 	VEC(uint64_t) todo; /* page addresses */
 	uint8_t bytes[RUN_PAGES * PAGE];
 };
 
-static const struct code_range *find_range(const struct taking *t, uint64_t addr)
-{
-	const struct code_range *r = code_ranges_find(t->ranges, addr);
-
-	return r == t->stack ? NULL : r;
-}
-
 static void add_page(struct taking *t, uint64_t page)
 {
-	if (!find_range(t, page) || hash_get(&t->c->by_page, page) != HASH_NONE)
+	if (!code_ranges_find(t->ranges, page) || hash_get(&t->c->by_page, page) != HASH_NONE)
 		return;
 	if (vec_push(&t->c->pages, (struct code_page){page, 0}) ||
 	    hash_put(&t->c->by_page, page, (uint32_t)t->c->pages.n - 1))
@@ -52,7 +42,7 @@ static void add_page(struct taking *t, uint64_t page)
 
 static void add_with_neighbours(struct taking *t, uint64_t addr)
 {
-	const struct code_range *r = find_range(t, addr);
+	const struct code_range *r = code_ranges_find(t->ranges, addr);
 	const uint64_t page = addr - addr % PAGE;
 
 	if (!r)
@@ -211,8 +201,8 @@ void code_copy_take(struct code_copy *c, pid_t pid, const struct code_ranges *ra
 	c->error = t->fd < 0 ? errno : 0;
 	c->is_gone |= c->error == ENOENT || c->error == ESRCH;
 	stack = t->fd < 0 ? 0 : start_of_stack(pid);
-	t->stack = code_ranges_find(ranges, stack);
-	if (stack)
+	/* Where stacks are executable nothing is copied (runtime_watch.c). */
+	if (stack && !code_ranges_find(ranges, stack))
 		take(t, addrs, n, again);
 	if (t->fd >= 0)
 		close(t->fd);

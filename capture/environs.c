@@ -28,12 +28,24 @@ enum {
 
 /* ---- values -------------------------------------------------------------------------------- */
 
-/* Variables whose values are no secrets, by name or by the end of it. */
+/* Variables whose values are no secrets, by name or by the end of it. Of LC_* those of locale(7):
+ * sshd lets others through by that beginning. */
 static bool is_harmless(const char *name)
 {
-	static const char *const names[] = {"HOME",    "PWD",	 "OLDPWD", "SHELL",    "USER",
-					    "MAIL",    "TERM",	 "LANG",   "LOGNAME",  "_",
-					    "DISPLAY", "EDITOR", "PAGER",  "HOSTNAME", "LANGUAGE"};
+	static const char *const names[] = {"HOME",	   "PWD",
+					    "OLDPWD",	   "SHELL",
+					    "USER",	   "TERM",
+					    "LANG",	   "LOGNAME",
+					    "_",	   "DISPLAY",
+					    "EDITOR",	   "PAGER",
+					    "HOSTNAME",	   "LANGUAGE",
+					    "LC_ALL",	   "LC_ADDRESS",
+					    "LC_COLLATE",  "LC_CTYPE",
+					    "LC_MESSAGES", "LC_IDENTIFICATION",
+					    "LC_MONETARY", "LC_MEASUREMENT",
+					    "LC_NAME",	   "LC_NUMERIC",
+					    "LC_PAPER",	   "LC_TELEPHONE",
+					    "LC_TIME"};
 	static const char *const ends[] = {"PATH", "_DIR", "_DIRS", "_HOME", "TMPDIR"};
 	size_t i;
 
@@ -43,7 +55,7 @@ static bool is_harmless(const char *name)
 	for (i = 0; i < sizeof ends / sizeof *ends; i++)
 		if (str_ends_with(name, ends[i]))
 			return true;
-	return !strncmp(name, "LC_", 3);
+	return false;
 }
 
 /* Leaves of "NAME=VALUE" NUL .. the values, each behind a NUL; of what has no name all, if it is

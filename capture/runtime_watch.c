@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "capture/code_copy.h"
 #include "capture/code_ranges.h"
 #include "capture/mmap2.h"
@@ -63,8 +64,8 @@ enum { HOLD_MS = 2, HOLD_TRIES = 50 };
 struct process {
 	pid_t pid;
 	bool is_jvm, is_v8;
-	/* Its stacks are executable: words that lead into memory with code lead to data as well, so
-	 * only what ran is copied, and nothing that is a stack (secrets.h, environs.h). */
+	/* Its stacks are executable, so that memory with code may be a stack, which holds what must
+	 * not be in a recording (secrets.h, environs.h): nothing is copied. */
 	bool has_code_stacks;
 	bool is_new; /* its program is another one since the last reading */
 	bool busy, is_gone;
@@ -156,16 +157,17 @@ static bool is_v8(const char *path)
 static void note_map(struct runtime_watch *w, const struct mmap2 *m)
 {
 	const bool is_jvm = ends_in(m->path, "/libjvm.so"), v8 = is_v8(m->path);
-	const bool has_code = code_ranges_are(m);
+	const bool has_code = code_ranges_are(m), is_stack = str_starts_with(m->path, "[stack");
 	struct process *p;
 
-	if (!(m->prot & PROT_EXEC) || (!is_jvm && !v8 && !has_code))
+	if (!(m->prot & PROT_EXEC) || (!is_jvm && !v8 && !has_code && !is_stack))
 		return;
 	p = find_or_add(w, m->pid);
 	if (!p)
 		return;
 	p->is_jvm |= is_jvm;
 	p->is_v8 |= v8;
+	p->has_code_stacks |= is_stack;
 	if (has_code)
 		code_ranges_add(&p->ranges, m->start, m->start + m->bytes);
 }
@@ -305,14 +307,13 @@ static bool is_read(const struct process *p)
 
 static void look_at_sample(struct runtime_watch *w, struct process *p, const struct sample_facts *f)
 {
-	const struct code_range *code = f->ip ? code_ranges_find(&p->ranges, f->ip) : NULL;
-	const struct code_range *stack = f->sp ? code_ranges_find(&p->ranges, f->sp) : NULL;
-
-	p->has_code_stacks |= stack != NULL;
-	if (code && code != stack)
-		want_code(w, p, f->ip);
-	if (p->has_code_stacks && !p->is_jvm)
+	p->has_code_stacks |= f->sp && code_ranges_find(&p->ranges, f->sp);
+	if (p->has_code_stacks && !p->is_jvm) {
+		p->places.n = 0;
 		return;
+	}
+	if (f->ip && code_ranges_find(&p->ranges, f->ip))
+		want_code(w, p, f->ip);
 	if (f->stack && f->sp && may_scan(w, f->time_ns)) {
 		may_be_method(p, f->bx); /* of the method that is being entered */
 		scan_stack(w, p, f);

@@ -257,6 +257,7 @@ def odd_secrets():
     with open("odd.c", "w") as f:
         f.write(r"""#define _GNU_SOURCE
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -265,6 +266,15 @@ def odd_secrets():
 #include <unistd.h>
 extern char **environ;
 __attribute__((noinline)) static int spin(int ms) { clock_t end = clock() + ms * 1000; volatile int k = 0; while (clock() < end) k++; return k & 1; }
+static void *in_thread(void *a)
+{
+	char b[200];
+	int n = snprintf(b, sizeof b, "Authorization: %s", getenv("PLANTED"));
+	int inner(int x) { return x + n + spin(x); }
+	int (*volatile f)(int) = inner;
+	f(200);
+	return b[3] == 1 ? a : 0;
+}
 int main(int argc, char **argv)
 {
 	static char own[80] = "PLANTED=", *const variables[] = {own, 0};
@@ -284,6 +294,9 @@ int main(int argc, char **argv)
 		int inner(int x) { return x + n + spin(x); }
 		int (*volatile f)(int) = inner;
 		f(200);
+		pthread_t t;
+		pthread_create(&t, 0, in_thread, 0);
+		pthread_join(t, 0);
 	} else if (!strcmp(argv[1], "title")) {
 		size_t n = 0;
 		all = argv[0];
@@ -297,7 +310,7 @@ int main(int argc, char **argv)
 	return b[3] == 1;
 }
 """)
-    run(["gcc", "-O1", "-z", "execstack", "odd.c", "-o", "odd"])
+    run(["gcc", "-O1", "-z", "execstack", "odd.c", "-o", "odd", "-pthread"])
     with open("token", "w") as f:
         f.write(token)
     plain, planted = {k: v for k, v in os.environ.items() if k != "PLANTED"}, {**os.environ, "PLANTED": token}
