@@ -70,10 +70,11 @@ def shares(data, *options):
 
 def perf_reports_it():
     """The same functions with the same shares, of their own and with what they called."""
-    for options, room in ((["--no-children", "-F", "overhead,sym"], 0), (["--children", "-F", "overhead_children,sym"], 3)):
+    for options, room, more in ((["--no-children", "-F", "overhead,sym"], 0, 0), (["--children", "-F", "overhead_children,sym"], 3, 100)):
         a, b = shares("perf-cpp.data", *options), shares("s.data", *options)
-        # Where perf's own unwinding ended earlier callers are missing. Of _start the return address is behind its symbol.
-        differ = [(n, a.get(n), b.get(n)) for n in {*a, *b} - {"_start"} if abs(a.get(n, 0) - b.get(n, 0)) > room]
+        # Where perf's own unwinding ended earlier callers are missing in its report: of __cxa_throw .8 % for 18.6 % at times. Of _start the
+        # return address is behind its symbol.
+        differ = [(n, a.get(n), b.get(n)) for n in {*a, *b} - {"_start"} if not -more <= a.get(n, 0) - b.get(n, 0) <= room]
         tap.check(not differ and len(a) > 3, f"perf report {options[0]}: the same of it", *differ[:5], *list(a.items())[:3])
 
 
