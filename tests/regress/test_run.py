@@ -75,9 +75,10 @@ def live():
 
 
 # ---- another event ---------------------------------------------------------------------------------------------------
-TOUCHES = """#include <stdlib.h>
+TOUCHES = """#include <unistd.h>
+#include <stdlib.h>
 #include <sys/mman.h>
-#define TOUCH(name, n) __attribute__((noinline)) void name(volatile char *p) { for (long i = 0; i < (n); i++) p[i * 4096] = 1; }
+#define TOUCH(name, n) __attribute__((noinline)) void name(volatile char *p) { for (long i = 0; i < (n); i++) { p[i * 4096] = 1; if (i % 50 == 49) usleep(2000); } }
 TOUCH(a, 700) TOUCH(b, 600) TOUCH(c, 500) TOUCH(d, 400) TOUCH(grows, PAGES)
 int main(void) { char *p = mmap(0, 32 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
  madvise(p, 32 << 20, MADV_NOHUGEPAGE); a(p); b(p + (4 << 20)); c(p + (8 << 20)); d(p + (12 << 20)); grows(p + (16 << 20)); return 0; }
