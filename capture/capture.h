@@ -103,12 +103,12 @@ struct capture_options {
 	 * the process of the command if that still runs, which who ends capture then has to end,
 	 * else 1. NULL. */
 	volatile int *bundling;
+	/* Called before it does, with the same arg as progress: of the result only the notes and
+	 * the bundle are missing. NULL. */
+	void (*complete)(void *progress_arg, const struct capture_result *r);
 	/* Nonzero while there are probes in the kernel, which stay there if the process is ended.
 	 * NULL. */
 	volatile int *probing;
-	/* Called before that, with the same arg as progress: of the result only the notes and the
-	 * bundle are missing. NULL. */
-	void (*complete)(void *progress_arg, const struct capture_result *r);
 	bool keep_env; /* arguments and environment stay in stack copies */
 	bool off_cpu;  /* --off-cpu: where threads wait; with events beside them */
 	bool wall;     /* --wall: these and samples of a clock, as one event */
