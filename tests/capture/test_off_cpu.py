@@ -235,7 +235,7 @@ def in_state(name, function):
     return sum(of({s: n}, function) for s, n in by_state.items() if s.startswith(name + ";"))
 
 
-tap.check(in_state("uninterruptible", "starts") >= 0.1, "--by state: the parent of a vfork waits uninterruptibly", by_state)
+tap.check(in_state("uninterruptible", "starts") >= 0.06, "--by state: the parent of a vfork waits uninterruptibly", by_state)
 # A nap that is preempted on its way to sleep may be over before it is: it could run all that time.
 tap.check(in_state("sleeping", "naps") >= 0.06 and in_state("uninterruptible", "naps") < in_state("sleeping", "naps") / 2, "a nap sleeps", by_state)
 wakers = folded("states.data", "--event", "waker", "--by", "wakes")
