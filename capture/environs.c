@@ -1,6 +1,7 @@
 /* environs.c - a table of all 8 bytes of the environment's values. */
 #include "capture/environs.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -18,11 +19,11 @@ enum {
 	TEXTS_BYTES_MAX = 16 << 20, /* of all */
 	PROCESSES_MAX = 1 << 16,
 	END_BYTES = 64,
-	/* In the place of the index of a text. OVERWRITTEN: by the process; need not be asked
-	 * again. */
+	/* In the place of the index of a text. EMPTY: known to be so. HOPELESS: the process has
+	 * overwritten it, or it is too large; need not be asked for again. */
 	EMPTY = 1 << 30,
 	NOT_KNOWN,
-	OVERWRITTEN,
+	HOPELESS,
 	NONE,
 };
 
@@ -157,8 +158,8 @@ none:
 }
 
 /* What /proc has of a process now. Programs that change their title write it over arguments and
- * environment. NOT_KNOWN: it has ended, is another user's, or is inside of
- * execve(), where its new environment is in place before the kernel says so: then all is empty. */
+ * environment. NOT_KNOWN: it has ended, is another user's, or is inside of execve(), where its new
+ * environment is in place before the kernel says so: then all is empty. */
 static uint32_t ask(struct environs *e, const char *pid)
 {
 	char file[64];
@@ -169,11 +170,13 @@ static uint32_t ask(struct environs *e, const char *pid)
 
 	snprintf(file, sizeof file, "/proc/%s/environ", pid);
 	v = sysfile_read_all(file, TEXT_MAX, &n);
-	if (v && n && !memchr(v, '=', n)) {
+	if (!v)
+		return errno == ENOMEM ? HOPELESS : NOT_KNOWN;
+	if (n && !memchr(v, '=', n)) {
 		free(v);
-		return OVERWRITTEN;
+		return HOPELESS;
 	}
-	if (v && n) {
+	if (n) {
 		i = add_text(e, v, n, true);
 		return i == HASH_NONE ? NOT_KNOWN : i;
 	}

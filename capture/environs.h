@@ -66,8 +66,10 @@ void environs_learn(struct environs *e, uint32_t pid, uint64_t time_ns, const ui
 		    size_t n, bool is_whole);
 /* Did it execute another program after that time? */
 bool environs_execs_later(const struct environs *e, uint32_t pid, uint64_t time_ns);
-/* All texts that fill a word, of what may be any of the environment. Likewise. */
+/* Replaces all texts that fill a word by dots, where any may be of an environment that is not
+ * known. Returns how many became dots. */
 size_t environs_hide_texts(uint8_t *bytes, size_t n);
+
 struct environ_bytes {
 	uint8_t *v;
 	size_t n;

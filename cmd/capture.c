@@ -2,6 +2,7 @@
 #include "cmd/capture_options.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,7 @@ static volatile int probing;
 static volatile double first_signal_s;
 static volatile int n_signals; /* that came later */
 /* Printed if it is left out; complete before `bundling` is set. */
-static char last_words[1024];
+static char last_words[PATH_MAX + 512];
 
 /* The second signal ends at once; the file is valid up to its last block. `timeout` sends two, to
  * the process and to its group: what comes so soon is no second one. Probes would stay in the
@@ -153,7 +154,7 @@ static void print_summary(struct capture_args *a, const struct capture_result *r
 static void on_complete(void *args, const struct capture_result *r)
 {
 	const struct capture_args *a = args;
-	FILE *out = fmemopen(last_words, sizeof last_words, "w");
+	FILE *out = fmemopen(last_words, sizeof last_words - 1, "w"); /* the last NUL stays */
 
 	if (!out)
 		return;

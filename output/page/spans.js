@@ -1,7 +1,7 @@
 // spans.js - calls and waits below the bars of time: a row for each depth of each thread; of a chosen range of time, what is in it.
 
 const LANE = 12, LANES_MAX = 24, LANE_FONT = "10px system-ui, sans-serif", LANE_TEXT_MIN = 24, LETTER = 6, HIT_PIXELS = 2;
-// States of waits; between them a thread runs.
+// States of waits; between them a thread ran, or nothing is known.
 const STATE_COLOURS = {sleeping: "hsl(210 45% 82%)", runnable: "hsl(45 95% 58%)", uninterruptible: "hsl(0 70% 58%)"}, OTHER_STATE = "hsl(0 0% 70%)";
 // enum span_end
 const SPAN_ENDS = ["", "left without an event that tells it", "had not ended"];

@@ -317,6 +317,7 @@ int main(int argc, char **argv)
     for what, options, command, env in (("a child that executes with a variable of its own", ["-F", "1999"], ["./odd", "forks"], plain),
                                         ("no random addresses", ["-F", "4999"], ["setarch", "-R", "./odd", "forks"], plain),
                                         ("an executable stack", ["-F", "499"], ["./odd", "nested"], planted),
+                                        ("an environment of 800 kB", ["-F", "1999"], ["./odd", "copies"], {**planted, **{f"BIG{i}": f"{i}" + "x" * 100000 for i in range(8)}}),
                                         ("an environment that was overwritten", ["-F", "499"], ["./odd", "title"], planted)):
         p = run([CAPTURE, *options, "--no-compress", "--bundle", "-o", "x.data", "--", *command], env=env, check=False)
         with open("x.data", "rb") as f:
