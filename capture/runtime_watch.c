@@ -67,7 +67,8 @@ struct process {
 	/* Its stacks are executable, so that memory with code may be a stack, which holds what must
 	 * not be in a recording (secrets.h, environs.h): nothing is copied. */
 	bool has_code_stacks;
-	bool is_new; /* its program is another one since the last reading */
+	bool lacks_code; /* such code has run */
+	bool is_new;	 /* its program is another one since the last reading */
 	bool busy, is_gone;
 	struct code_ranges ranges;
 	uint64_t samples;		     /* since the last reading */
@@ -309,6 +310,7 @@ static void look_at_sample(struct runtime_watch *w, struct process *p, const str
 {
 	p->has_code_stacks |= f->sp && code_ranges_find(&p->ranges, f->sp);
 	if (p->has_code_stacks && !p->is_jvm) {
+		p->lacks_code |= f->ip && code_ranges_find(&p->ranges, f->ip);
 		p->places.n = 0;
 		return;
 	}
@@ -599,6 +601,12 @@ static void note_process(const struct process *p, struct capture_result *r)
 			     "process %d has code without a file, which this user may not read: "
 			     "record as root, or: sudo sysctl kernel.yama.ptrace_scope=0",
 			     (int)p->pid);
+	if (p->lacks_code)
+		capture_note(
+			r,
+			"process %d has code without a file, which is not copied, as its stacks "
+			"are executable, too: some of its stacks may end early",
+			(int)p->pid);
 	if (p->copy.is_cut)
 		capture_note(r,
 			     "process %d has more code without a file than the %d MB that are "

@@ -345,6 +345,22 @@ def text_in_registers():
     tap.check(p.returncode == 0 and "skipped" not in p.stderr and share_of(stacks, "main") > 30, "samples with text in a register are whole", p.stderr, shown, str(stacks)[:300])
 
 
+def code_beside_executable_stacks():
+    """Code that a program has made is not copied where a stack may be taken for code: that is said, and only there."""
+    if os.uname().machine != "x86_64":
+        return tap.skip("code beside executable stacks", "this is for x86-64")
+    with open("rwx.c", "w") as f:  # mov $0x20000000, %ecx; 1: dec %ecx; jne 1b; ret
+        f.write("""#include <string.h>
+#include <sys/mman.h>
+int main(void) { static const unsigned char code[] = {0xb9, 0, 0, 0, 0x20, 0xff, 0xc9, 0x75, 0xfc, 0xc3};
+	void *p = mmap(0, 4096, 7, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); memcpy(p, code, sizeof code); ((void (*)(void))p)(); return 0; }
+""")
+    for flags in [], ["-z", "execstack"]:
+        run(["gcc", "-O1", *flags, "rwx.c", "-o", "rwx"])
+        p = record("--", "./rwx")
+        tap.check(("its stacks are executable" in p.stderr) == bool(flags), f"code without a file, {' '.join(flags) or 'plain'}: whether it is copied is said", p.stderr)
+
+
 def zstd_frames(data):
     """What is packed in a file."""
     if not have("zstd"):
@@ -393,3 +409,4 @@ killed()
 secrets()
 odd_secrets()
 text_in_registers()
+code_beside_executable_stacks()
