@@ -75,9 +75,6 @@ static bool blob_code(struct hotspot *h, struct hotspot_blob *b)
 	if (!hotspot_u32(h, b->at, AT_BLOB_BEGIN_OFF, &begin) ||
 	    !hotspot_u32(h, b->at, AT_BLOB_DATA_OFF, &end))
 		return false;
-	/* Since release 23 both are 16 bits wide, or the second is. */
-	if (h->major >= 23)
-		begin &= UINT16_MAX;
 	b->begin = b->at + begin;
 	b->end = b->at + end;
 	return true;
@@ -91,8 +88,6 @@ static bool blob_read(struct hotspot *h, uint64_t at, uint64_t bytes, struct hot
 	    !hotspot_u32(h, at, AT_BLOB_FRAME, &b->frame_words) ||
 	    !hotspot_u32(h, at, AT_BLOB_COMPLETE, &b->complete) || !blob_code(h, b))
 		return false;
-	if (h->major >= 23)
-		b->complete = (uint32_t)(int32_t)(int16_t)b->complete;
 	if (!remote_text(&h->mem, b->name, b->text, sizeof b->text) || !b->text[0] ||
 	    b->begin <= at || b->begin > b->end || b->end > at + bytes)
 		return false;
@@ -405,7 +400,7 @@ static void walk_heap(struct pass *p, uint64_t heap)
 			continue;
 		}
 		head = low + (i << log2);
-		if (!remote_u64(&h->mem, head + h->at[AT_BLOCK_LENGTH], &length) ||
+		if (!hotspot_u64(h, head, AT_BLOCK_LENGTH, &length) ||
 		    !remote_u8(&h->mem, head + h->at[AT_BLOCK_USED], &flag) || !length ||
 		    length > n - i) {
 			i++;

@@ -95,6 +95,8 @@ struct hotspot_span {
 struct hotspot {
 	struct remote mem;
 	uint64_t at[AT_N], size[SIZE_N];
+	int8_t bytes[AT_N]; /* of the field, negative: signed; 0: not known, as wide as it is read
+			     */
 	uint64_t has_lines; /* the flag of ConstMethod; 0: not known */
 	unsigned major;
 	char release[64];
@@ -142,7 +144,7 @@ static inline struct hotspot_numbers hotspot_numbers(const struct hotspot *h, co
 /* hotspot_tables.c: fills at[], size[] and stubs[]. Returns 0, or negative with *err. */
 int hotspot_read_tables(struct hotspot *h, uint64_t libjvm, struct err *err);
 
-/* Fields of a structure at `addr`. */
+/* Fields of a structure at `addr`. Narrower ones are extended: their widths differ by release. */
 bool hotspot_u64(struct hotspot *h, uint64_t addr, enum hotspot_field f, uint64_t *ret);
 bool hotspot_u32(struct hotspot *h, uint64_t addr, enum hotspot_field f, uint32_t *ret);
 bool hotspot_u16(struct hotspot *h, uint64_t addr, enum hotspot_field f, uint16_t *ret);

@@ -3,6 +3,7 @@
  * Sources of truth: oops/method.hpp, oops/constMethod.hpp (the bytecode follows the structure, and
  * the compressed table of lines the bytecode), oops/symbol.hpp, code/compressedStream.hpp. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -12,16 +13,39 @@
 /* Limits of the class file format (JVMS 4.7.3, 4.4.7), and on the compressed table. */
 enum { CODE_MAX = 65535, SYMBOL_MAX = 65535, LINES_MAX = 64 << 10 };
 
-bool hotspot_u64(struct hotspot *h, uint64_t addr, enum hotspot_field f, uint64_t *ret)
+/* A field that is 16 bits wide. */
+static bool read_half(struct hotspot *h, uint64_t at, enum hotspot_field f, uint32_t *ret)
 {
-	*ret = 0;
-	return hotspot_has(h, f) && remote_u64(&h->mem, addr + h->at[f], ret);
+	uint16_t half;
+
+	if (!remote_u16(&h->mem, at, &half))
+		return false;
+	*ret = h->bytes[f] < 0 ? (uint32_t)(int32_t)(int16_t)half : half;
+	return true;
 }
 
 bool hotspot_u32(struct hotspot *h, uint64_t addr, enum hotspot_field f, uint32_t *ret)
 {
 	*ret = 0;
-	return hotspot_has(h, f) && remote_u32(&h->mem, addr + h->at[f], ret);
+	if (!hotspot_has(h, f))
+		return false;
+	return abs(h->bytes[f]) == 2 ? read_half(h, addr + h->at[f], f, ret)
+				     : remote_u32(&h->mem, addr + h->at[f], ret);
+}
+
+bool hotspot_u64(struct hotspot *h, uint64_t addr, enum hotspot_field f, uint64_t *ret)
+{
+	uint32_t word;
+
+	*ret = 0;
+	if (!hotspot_has(h, f))
+		return false;
+	if (!h->bytes[f] || h->bytes[f] == 8)
+		return remote_u64(&h->mem, addr + h->at[f], ret);
+	if (!hotspot_u32(h, addr, f, &word))
+		return false;
+	*ret = word;
+	return true;
 }
 
 bool hotspot_u16(struct hotspot *h, uint64_t addr, enum hotspot_field f, uint16_t *ret)

@@ -21,12 +21,12 @@ struct parts {
 };
 
 /* Until release 22 all is in the blob itself. */
-static bool parts_find(struct hotspot *h, const struct hotspot_blob *b, struct parts *p,
-		       uint64_t *pcs, uint64_t *scopes)
+static bool find_in_blob(struct hotspot *h, const struct hotspot_blob *b, struct parts *p,
+			 uint64_t *pcs, uint64_t *scopes)
 {
 	uint32_t pcs_off, end, scopes_off, metadata;
 
-	if (hotspot_has(h, AT_NM_IMMUTABLE) || !hotspot_u32(h, b->at, AT_NM_PCS, &pcs_off) ||
+	if (!hotspot_u32(h, b->at, AT_NM_PCS, &pcs_off) ||
 	    !hotspot_u32(h, b->at, AT_NM_METADATA, &metadata) ||
 	    !hotspot_u32(h, b->at, AT_NM_PCS_END, &end))
 		return false;
@@ -41,7 +41,39 @@ static bool parts_find(struct hotspot *h, const struct hotspot_blob *b, struct p
 		return false;
 	p->n_pcs = (end - pcs_off) / p->pc_bytes;
 	p->scopes_bytes = (size_t)(*pcs - *scopes);
-	return p->n_pcs <= PCS_MAX && p->scopes_bytes <= SCOPES_BYTES_MAX;
+	return true;
+}
+
+/* Since release 25: the tables of places, then the scopes (and what may follow them) in immutable
+ * data; the methods, after relocations, in mutable data. */
+static bool find_outside(struct hotspot *h, const struct hotspot_blob *b, struct parts *p,
+			 uint64_t *pcs, uint64_t *scopes)
+{
+	uint32_t pcs_off, scopes_off, size, relocations;
+	uint64_t immutable, mutable;
+
+	if (!hotspot_u64(h, b->at, AT_NM_IMMUTABLE, &immutable) ||
+	    !hotspot_u64(h, b->at, AT_BLOB_MUTABLE, &mutable) ||
+	    !hotspot_u32(h, b->at, AT_NM_PCS, &pcs_off) ||
+	    !hotspot_u32(h, b->at, AT_NM_SCOPES_OFF, &scopes_off) ||
+	    !hotspot_u32(h, b->at, AT_NM_IMMUTABLE_SIZE, &size) ||
+	    !hotspot_u32(h, b->at, AT_BLOB_RELOCATION_SIZE, &relocations) || !immutable ||
+	    !mutable || pcs_off > scopes_off || scopes_off > size || relocations > SCOPES_BYTES_MAX)
+		return false;
+	*pcs = immutable + pcs_off;
+	*scopes = immutable + scopes_off;
+	p->metadata = mutable + relocations;
+	p->n_pcs = (scopes_off - pcs_off) / p->pc_bytes;
+	p->scopes_bytes = size - scopes_off;
+	return true;
+}
+
+static bool parts_find(struct hotspot *h, const struct hotspot_blob *b, struct parts *p,
+		       uint64_t *pcs, uint64_t *scopes)
+{
+	return (hotspot_has(h, AT_NM_IMMUTABLE) ? find_outside(h, b, p, pcs, scopes)
+						: find_in_blob(h, b, p, pcs, scopes)) &&
+	       p->n_pcs <= PCS_MAX && p->scopes_bytes <= SCOPES_BYTES_MAX;
 }
 
 /* Adds a method once; UINT32_MAX: it is none. */

@@ -79,6 +79,16 @@ static const struct {
 	{AT_MAJOR, "Abstract_VM_Version", "_vm_major_version"},
 };
 
+/* Widths, by the names of types. Pointers and structures are as wide as they are read. */
+static const struct {
+	const char *type;
+	int8_t bytes;
+} widths[] = {
+	{"u2", 2},	 {"uint16_t", 2}, {"unsigned short", 2},
+	{"int16_t", -2}, {"short", -2},	  {"int", 4},
+	{"uint32_t", 4}, {"u4", 4},	  {"size_t", 8},
+};
+
 static const char *const types[SIZE_N] = {
 	[SIZE_BLOCK] = "HeapBlock",   [SIZE_BLOB] = "CodeBlob",
 	[SIZE_NMETHOD] = "nmethod",   [SIZE_PC] = "PcDesc",
@@ -192,7 +202,7 @@ static bool symbol_value(struct symbols *s, const char *name, uint64_t *ret)
 
 /* Where the columns of one table are. */
 struct table {
-	uint64_t rows, stride, type, field, value, address;
+	uint64_t rows, stride, type, field, of, value, address;
 };
 
 static bool column(struct symbols *s, const char *prefix, const char *name, uint64_t *ret)
@@ -211,6 +221,7 @@ static bool structs_open(struct symbols *s, struct table *t)
 	       column(s, entry, "ArrayStride", &t->stride) &&
 	       column(s, entry, "TypeNameOffset", &t->type) &&
 	       column(s, entry, "FieldNameOffset", &t->field) &&
+	       column(s, entry, "TypeStringOffset", &t->of) &&
 	       column(s, entry, "OffsetOffset", &t->value) &&
 	       column(s, entry, "AddressOffset", &t->address) && t->stride;
 }
@@ -253,9 +264,17 @@ static void note_stub(struct hotspot *h, const char *name, uint64_t address)
 	snprintf(h->stubs[h->n_stubs++].name, sizeof h->stubs->name, "%s", name + (*name == '_'));
 }
 
+static int8_t width_of(const char *type)
+{
+	for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
+		if (!strcmp(widths[i].type, type))
+			return widths[i].bytes;
+	return 0;
+}
+
 static void read_structs(struct hotspot *h, const struct table *t)
 {
-	char type[64], name[64];
+	char type[64], name[64], of[64];
 
 	for (unsigned i = 0; i < ENTRIES_MAX; i++) {
 		uint64_t row = t->rows + i * t->stride, value = 0, address = 0;
@@ -266,11 +285,15 @@ static void read_structs(struct hotspot *h, const struct table *t)
 		    !remote_u64(&h->mem, row + t->value, &value) ||
 		    !remote_u64(&h->mem, row + t->address, &address))
 			continue;
+		if (!cell_text(h, row, t->of, of, sizeof of))
+			*of = 0;
 		if (!strcmp(type, "StubRoutines"))
 			note_stub(h, name, address);
 		for (size_t k = 0; k < sizeof fields / sizeof *fields; k++)
-			if (!strcmp(fields[k].type, type) && !strcmp(fields[k].name, name))
+			if (!strcmp(fields[k].type, type) && !strcmp(fields[k].name, name)) {
 				h->at[fields[k].field] = address ? address : value;
+				h->bytes[fields[k].field] = width_of(of);
+			}
 	}
 }
 

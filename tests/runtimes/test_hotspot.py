@@ -6,6 +6,7 @@ m0(), main() calls run(). Whatever of it is compiled, inlined or interpreted, an
 must be a piece of that chain without a gap; and below main() are the JVM's own functions, down to the first of the thread. The
 line of each m*() that has called is the one of its call in the source."""
 import collections
+import glob
 import json
 import os
 import re
@@ -84,6 +85,24 @@ def judge(what, samples):
               collections.Counter(wrong_lines).most_common(10))
 
 
+TRIED = {"17", "21", "25"}  # releases with which what holds was tried
+
+
+def release_of(java):
+    m = re.search(r'version "(\d+)', run([java, "-version"], check=False).stderr)
+    return m[1] if m else None
+
+
+def other_jvms(first):
+    """[(release, path)] of the JVMs beside the first one, one of each release."""
+    found = {}
+    for java in sorted(glob.glob("/usr/lib/jvm/*/bin/java")):
+        release = release_of(java)
+        if release in TRIED - {first}:
+            found.setdefault(release, java)
+    return sorted(found.items())
+
+
 def record(data, *command):
     need_events()
     return run([CAPTURE, "-q", "-F", "499", "-e", "cpu-clock:u", "-o", data, "--", *command])
@@ -97,15 +116,15 @@ CONFIGS = {
 }
 
 
-def configurations():
-    for name, flags in CONFIGS.items():
-        data = f"{name}.data"
-        record(data, "java", *flags, "-cp", ".", "Chain", "1200")
+def configurations(java, prefix, chosen):
+    for name in chosen:
+        data = f"{prefix}{name}.data"
+        record(data, java, *CONFIGS[name], "-cp", ".", "Chain", "1200")
         samples, _, _ = samples_of(data)
-        judge(name, samples)
+        judge(prefix + name, samples)
         inlined = sum(f.get("inlined", False) for s in samples for f in s["stack"] if "Chain." in f.get("sym", ""))
         if name in ("g1", "interpreter"):
-            tap.check((inlined > 0) == (name == "g1"), f"{name}: {inlined} frames are of inlined methods")
+            tap.check((inlined > 0) == (name == "g1"), f"{prefix}{name}: {inlined} frames are of inlined methods")
 
 
 def several():
@@ -169,13 +188,15 @@ def main():
         return tap.skip("a JVM", NO_EVENTS)
     if os.uname().machine != "x86_64":
         return tap.skip("a JVM", "frames of HotSpot are known for x86-64 only")
-    release = re.search(r'version "(\d+)', run(["java", "-version"], check=False).stderr)
-    if not release or release[1] != "17":
-        return tap.skip("a JVM", f"what holds was tried with release 17; this is {release and release[1]}")
-    p = run(["javac", "-d", ".", os.path.join(PROGRAMS, "Chain.java")], check=False)
+    release = release_of("java")
+    if release not in TRIED:
+        return tap.skip("a JVM", f"what holds was tried with releases {sorted(TRIED)}; this is {release}")
+    p = run(["javac", "--release", min(TRIED), "-d", ".", os.path.join(PROGRAMS, "Chain.java")], check=False)
     if p.returncode:
         return tap.skip("a JVM", "javac cannot compile: " + p.stderr[:200])
-    configurations()
+    configurations("java", "", CONFIGS)
+    for other, java in other_jvms(release):
+        configurations(java, f"{other}-", ("g1", "not-inlined", "interpreter"))
     several()
     nothing_else()
     without_stacks()
