@@ -70,7 +70,7 @@ def judge(what, samples):
                 n_lines += 1
                 if line != LINES.get((caller, "spin" if called == "spin" else "m")):
                     wrong_lines.append((called, caller, line))
-        whole += chain[-1][0] == "main" and "call_helper" in " ".join(f.get("sym", "") for f in stack)
+        whole += chain[-1][0] == "main" and "StubRoutines::call_stub" in " ".join(f.get("sym", "") for f in stack)
     java = [f for s in samples for f in s["stack"] if re.search(r"/perf-\d+\.map$", f.get("dso", ""))]
     named = sum("sym" in f for f in java)
     kinds = collections.Counter(not f.get("inlined", False) for s in ours for f in s)
