@@ -58,6 +58,9 @@ void attr_for_samples(struct perf_event_attr *a, const struct event *e, const st
 	a->exclude_idle = e->exclude_idle;
 	a->exclude_callchain_kernel = e->exclude_kernel;
 	a->sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD;
+	/* As perf record: what PMUs know of the access is in DATA_SRC. */
+	a->sample_type |= p->data ? PERF_SAMPLE_ADDR | PERF_SAMPLE_DATA_SRC : 0;
+	a->sample_type |= p->phys_data ? PERF_SAMPLE_PHYS_ADDR : 0;
 	if (e->is_switch || e->is_waking) {
 		a->sample_type |= PERF_SAMPLE_RAW;
 		a->context_switch = e->is_switch;
@@ -117,7 +120,7 @@ void attr_for_sideband(struct perf_event_attr *a, const struct attr_policy *p)
 	a->wakeup_watermark = p->wakes;
 	/* perf's unwinder reads .eh_frame through the maps of the process, and linkers put it into
 	 * a segment that is not executable. */
-	a->mmap_data = p->call_graph == CALL_GRAPH_DWARF;
+	a->mmap_data = p->call_graph == CALL_GRAPH_DWARF || p->data;
 	a->mmap2 = ATTR_HAS(p->features, MMAP2);
 	a->comm_exec = ATTR_HAS(p->features, COMM_EXEC);
 	a->ksymbol = ATTR_HAS(p->features, KSYMBOL);

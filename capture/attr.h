@@ -40,7 +40,9 @@ struct attr_policy {
 	uint64_t period;
 	bool inherit, enable_on_exec;
 	bool cgroups; /* samples have the cgroup, and records name those that are made */
-	bool wakes;   /* each record of the sideband wakes its reader */
+	bool data;    /* samples have addresses of data, records tell of maps of data */
+	bool phys_data;
+	bool wakes; /* each record of the sideband wakes its reader */
 };
 
 /* The trailer that sample_id_all adds to every record that is not a sample: TID, TIME, CPU,

@@ -210,6 +210,7 @@ static int synthesize(struct recording *r, struct err *err)
 		.emit = emit_synthesized,
 		.arg = r,
 		.with_data = r->session.policy.call_graph == CALL_GRAPH_DWARF,
+		.all_data = r->session.policy.data,
 	};
 	int rc;
 

@@ -61,10 +61,11 @@ struct capture_options {
 	bool system_wide;	  /* -a */
 	const pid_t *pids, *tids; /* -p, -t */
 	size_t n_pids, n_tids;
-	bool pids_may_end;  /* -u: those of pids that have ended meanwhile are left out */
-	const char *cgroup; /* --cgroup: path, absolute or below the cgroup mount */
-	bool all_cgroups;   /* --all-cgroups: samples have the cgroup that they were taken in */
-	const char *cpus;   /* -C "0,2-3"; NULL: all online */
+	bool pids_may_end;    /* -u: those of pids that have ended meanwhile are left out */
+	const char *cgroup;   /* --cgroup: path, absolute or below the cgroup mount */
+	bool data, phys_data; /* -d, --phys-data: samples have the address of what was accessed */
+	bool all_cgroups;     /* --all-cgroups: samples have the cgroup that they were taken in */
+	const char *cpus;     /* -C "0,2-3"; NULL: all online */
 	/* -F; 0: use period; UINT32_MAX: the highest rate that the kernel allows. */
 	unsigned frequency_hz;
 	uint64_t period;			 /* -c */

@@ -56,7 +56,7 @@ static bool adapt(struct session *s, size_t event, int errnum)
 	if (event == s->n_events) /* the sideband needs no rights and no PMU */
 		return false;
 	if ((errnum == EACCES || errnum == EPERM) && !a->exclude_kernel && !a->exclude_user &&
-	    !s->events[event].is_switch && !s->events[event].is_waking) {
+	    !s->events[event].is_switch && !s->events[event].is_waking && !s->policy.phys_data) {
 		exclude_kernel(s, event);
 		return true;
 	}
@@ -103,6 +103,12 @@ static int refused(const struct session *s, const struct counter *c, pid_t pid, 
 		.n_fds = fds_needed(s),
 	};
 
+	if (errnum == EACCES && s->attrs[c->event].sample_type & PERF_SAMPLE_PHYS_ADDR)
+		return err_set(
+			err, ERR_PERMISSION, NULL,
+			"--phys-data: the kernel tells physical addresses only with "
+			"CAP_PERFMON or kernel.perf_event_paranoid=1: run capture with sudo; "
+			"-d tells virtual ones");
 	return refused_open_err(err, errnum, &what);
 }
 

@@ -138,12 +138,13 @@ static int take_sample(struct drain *d, const uint8_t *rec, size_t n)
  * attr_for_sideband), and [stack], which exec makes, where a first thread's stack ends: it
  * separates a copy that broke off from a stack that is damaged. Heaps and thread stacks are most of
  * the rest.
- */
-static bool is_useless_map(const uint8_t *rec, size_t n)
+ * With addresses of data, they say what these lie in. */
+static bool is_useless_map(const struct drain *d, const uint8_t *rec, size_t n)
 {
 	struct mmap2 m;
 
-	if (!mmap2_parse(rec, n, &m) || !mmap2_is_data(&m) || !strcmp(m.path, "[stack]"))
+	if (d->session->policy.data || !mmap2_parse(rec, n, &m) || !mmap2_is_data(&m) ||
+	    !strcmp(m.path, "[stack]"))
 		return false;
 	return m.prot != PROT_READ || m.path[0] != '/' || m.path[1] == '/'; /* "//anon" */
 }
@@ -160,7 +161,7 @@ static int take_other(struct drain *d, enum ring_kind kind, const uint8_t *rec, 
 		alive_note_record(&d->alive, rec, n);
 	runtime_watch_record(d->runtimes, rec, n);
 	environs_note(&d->environs, rec, n);
-	if (is_useless_map(rec, n))
+	if (is_useless_map(d, rec, n))
 		return 0;
 	if (h.type == PERF_RECORD_LOST && kind == RING_SAMPLES)
 		d->lost_reported += lost_count(rec, n);

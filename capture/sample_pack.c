@@ -44,6 +44,8 @@ static void skip_to_stack(const struct sample_fields *l, struct buf *b, struct s
 	f->pid = buf_u32(b);
 	f->tid = buf_u32(b);
 	f->time_ns = buf_u64(b);
+	if (l->sample_type & PERF_SAMPLE_ADDR)
+		buf_skip(b, 8);
 	buf_skip(b, 8); /* CPU */
 	if (l->sample_type & PERF_SAMPLE_PERIOD)
 		f->period = buf_u64(b);
@@ -66,13 +68,19 @@ static void skip_to_stack(const struct sample_fields *l, struct buf *b, struct s
 	}
 }
 
-/* What comes behind the stack: the cgroup. Returns the new length. */
+/* The fields behind the stack, a word each. */
+static const uint64_t tail_bits = PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_CGROUP;
+
+static size_t tail_bytes(const struct sample_fields *l)
+{
+	return 8 * (size_t)__builtin_popcountll(l->sample_type & tail_bits);
+}
+
+/* What comes behind the stack. Returns the new length. */
 static size_t put_tail(const struct sample_fields *l, uint8_t *dst, size_t len, const uint8_t *tail)
 {
-	if (!(l->sample_type & PERF_SAMPLE_CGROUP))
-		return len;
-	memcpy(dst + len, tail, 8);
-	return len + 8;
+	memcpy(dst + len, tail, tail_bytes(l));
+	return len + tail_bytes(l);
 }
 
 static void put_u64(uint8_t *dst, uint64_t v)
@@ -108,7 +116,7 @@ size_t sample_pack(const struct sample_fields *l, const uint8_t *rec, size_t n, 
 {
 	struct buf b = buf_make(rec, n, 0, false);
 	struct perf_event_header h = {0};
-	uint64_t size, dyn, keep, room, tail = l->sample_type & PERF_SAMPLE_CGROUP ? 8 : 0;
+	uint64_t size, dyn, keep, room, tail = tail_bytes(l);
 	const uint64_t page = 4096; /* the smallest there is */
 	const uint8_t *stack;
 	size_t at, len;

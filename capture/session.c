@@ -160,6 +160,8 @@ static int choose_policy(struct session *s, struct err *err)
 		.inherit = !s->all_processes && !o->no_inherit,
 		.enable_on_exec = s->command_pid && !o->delay_ms,
 		.cgroups = o->all_cgroups,
+		.data = o->data,
+		.phys_data = o->phys_data,
 	};
 	if (o->all_cgroups && !attr_has_cgroups())
 		return err_set(
@@ -403,7 +405,7 @@ static void note_places(struct session *s, const struct event *e)
 			     "%s: taken of %zu function%s; left out are %zu of this name, in which "
 			     "no instruction begins there",
 			     e->name, found->places.n, &"s"[found->places.n == 1],
-			     found->n_left_out);
+			     found -> n_left_out);
 	if (found->n_unread)
 		capture_note(s->result,
 			     "%s: the code of %zu function%s is not understood: these "

@@ -22,6 +22,7 @@ struct synth {
 	/* Receives a record. Returns 0, or nonzero to stop. */
 	int (*emit)(void *arg, const void *rec, size_t n);
 	void *arg;
+	bool all_data;	/* also all other maps */
 	bool with_data; /* also maps of files without code, because .eh_frame is in one of these */
 	bool no_query;	/* PROCMAP_QUERY is not there (before Linux 6.11) */
 	/* Build ids of files that were read, by a hash of device and inode. */

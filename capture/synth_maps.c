@@ -46,6 +46,8 @@ static bool is_wanted(const struct synth *s, struct synth_map *m)
 	if (m->prot & PROT_EXEC)
 		return true;
 	m->misc |= PERF_RECORD_MISC_MMAP_DATA;
+	if (s->all_data)
+		return true;
 	return s->with_data && m->prot == PROT_READ && m->path[0] == '/' && m->path[1] != '/';
 }
 
@@ -133,11 +135,11 @@ static int query_next(struct synth *s, int fd, const struct map_pass *pass, stru
 /* Returns true if the kernel has the ioctl; *ret is then the result of synth_maps(). */
 static bool maps_by_query(struct synth *s, int fd, pid_t pid, int *ret)
 {
-	static const struct map_pass passes[] = {
+	const struct map_pass passes[] = {
 		{QUERY_EXECUTABLE, false, true},
-		{QUERY_READABLE | QUERY_FILE_BACKED, true, false},
+		{s->all_data ? 0 : QUERY_READABLE | QUERY_FILE_BACKED, true, false},
 	};
-	size_t n = s->with_data ? 2 : 1;
+	size_t n = s->with_data || s->all_data ? 2 : 1;
 	int rc = 0;
 
 	for (size_t i = 0; i < n && rc != 2; i++) {

@@ -285,6 +285,7 @@ static size_t raw_at(const struct sample_fields *l, const uint8_t *rec, size_t n
 	ret->pid = buf_u32(&b);
 	ret->tid = buf_u32(&b);
 	ret->time_ns = buf_u64(&b);
+	buf_skip(&b, l->sample_type & PERF_SAMPLE_ADDR ? 8 : 0);
 	buf_skip(&b, 8);
 	buf_skip(&b, l->sample_type & PERF_SAMPLE_PERIOD ? 8 : 0);
 	if (l->sample_type & PERF_SAMPLE_CALLCHAIN) {

@@ -333,6 +333,7 @@ static void report_no_label(const struct resolve *r, const struct profile *p)
 	if (by)
 		fprintf(stderr, "resolve: --by: no sample has the label %s%s\n", by,
 			!strcmp(by, "cgroup") ? "; capture --all-cgroups records it"
+			: !strcmp(by, "data") ? "; capture -d -e page-faults records it"
 			: !strncmp(by, "arg:", 4)
 				? ": no parameter of that name, or its value is nowhere known"
 				: "");

@@ -253,8 +253,8 @@ static const struct option_row options[] = {
 	 "frames, where DWARF tells them (they may be secrets)",
 	 SETS_FLAG(load.values.all), .part = OUTPUT_ARGS},
 	{0, "by", NULL, "LABEL",
-	 "a level above commands: cgroup, a label of\n"
-	 "pprof, or arg:NAME, the value of a parameter",
+	 "a level above commands: cgroup, data (of\n"
+	 "capture -d), a label of pprof, or arg:NAME, the value of a parameter",
 	 SETS_TEXT(output.style.by), .part = OUTPUT_BY},
 	{0, "merge-threads", NULL, NULL,
 	 "threads whose names differ only in numbers are one: worker-<N>",

@@ -75,7 +75,8 @@ static uint32_t add_labels(struct profile *p, const struct perf_sample *s,
 {
 	const struct {
 		const char *key, *value;
-	} texts[] = {{"cgroup", s->cgroup}, {"state", s->state}, {"wakes", s->wakes}};
+	} texts[] = {
+		{"cgroup", s->cgroup}, {"state", s->state}, {"wakes", s->wakes}, {"data", s->data}};
 	struct text set = {0};
 	uint32_t id = 0, n = 0;
 

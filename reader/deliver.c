@@ -65,6 +65,16 @@ static inline int place_in_cgroup(struct perf_file *f, struct perf_sample *s)
 	return s->extra->cgroup && !s->cgroup ? -ERR_NOMEM : 0;
 }
 
+static void place_data(struct perf_file *f, struct perf_sample *s)
+{
+	const struct processor *cpu = processor_find(f->info.arch, 8);
+	uint64_t sp = 0;
+
+	if (cpu && !perf_regs_get(&s->user_regs, cpu->perf_sp, &sp))
+		sp = 0;
+	s->data = machine_data(f->machine, s->pid, s->extra->addr, sp);
+}
+
 /* Sets the members of a sample that come from the process model. */
 static int sample_place(struct perf_file *f, struct perf_sample *s)
 {
@@ -77,6 +87,8 @@ static int sample_place(struct perf_file *f, struct perf_sample *s)
 	s->comm = p->comm;
 	if (place_in_cgroup(f, s))
 		return -ERR_NOMEM;
+	if (s->extra->addr)
+		place_data(f, s);
 	if (p->has_former)
 		place_in_exec(f, s);
 	/* In user mode it is not the idle task. */

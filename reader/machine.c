@@ -98,6 +98,8 @@ static void process_forget_former(struct versions *v, struct process *p)
 int process_restart(struct machine *m, struct process *p, const struct address_space *like)
 {
 	process_forget_former(&m->versions, p);
+	versions_drop(&m->versions, p->data);
+	p->data = NULL;
 	p->life = ++m->last_life;
 	p->n_live = 0;
 	p->exited = false;
@@ -178,6 +180,9 @@ int machine_fork(struct machine *m, uint32_t pid, uint32_t ppid, uint32_t tid, u
 		return -ERR_NOMEM;
 	if (pid != ppid && process_restart(m, p, parent ? parent->space : NULL))
 		return -ERR_NOMEM;
+	if (pid != ppid && parent && parent->data &&
+	    versions_restart(&m->versions, &p->data, parent->data))
+		return -ERR_NOMEM;
 	/* Old versions of perf make up a FORK of a thread from itself. */
 	if (former && (pid != ppid || tid != ptid))
 		former->named = false;
@@ -220,6 +225,7 @@ static void process_forget(struct machine *m, struct process *p)
 	const struct process *last = &m->processes.v[m->processes.n - 1];
 
 	process_forget_former(&m->versions, p);
+	versions_drop(&m->versions, p->data);
 	versions_drop(&m->versions, p->space);
 	hash_remove(&m->process_index, p->pid);
 	*p = *last;
@@ -300,6 +306,7 @@ void machine_free(struct machine *m)
 	for (size_t i = 0; i < m->processes.n; i++) {
 		space_free(&m->versions.pool, m->processes.v[i].space);
 		space_free(&m->versions.pool, m->processes.v[i].former);
+		space_free(&m->versions.pool, m->processes.v[i].data);
 	}
 	space_free(&m->versions.pool, m->kernel);
 	space_free(&m->versions.pool, m->guest_kernel);
@@ -315,6 +322,7 @@ void machine_free(struct machine *m)
 	vec_done(&m->ended);
 	strtab_done(&m->comms);
 	dso_table_done(&m->dsos);
+	dso_table_done(&m->data_names);
 	free(m);
 }
 

@@ -79,6 +79,12 @@ const struct address_space *machine_guest_user(struct machine *m);
 /* Interned: valid until machine_free(). NULL only when out of memory. */
 const char *machine_foreign_comm(struct machine *m);
 
+/* From now on maps of data are known, for machine_data(). */
+void machine_want_data(struct machine *m);
+/* What an address of a process lies in, now: "[heap]", "[stack]", "[anon]", "[kernel]", or the path
+ * of a file; NULL: not known. sp: the stack pointer, if known. Valid until machine_free(). */
+const char *machine_data(struct machine *m, uint32_t pid, uint64_t addr, uint64_t sp);
+
 /* Starts a new epoch and returns its number, which rises from 1. Address spaces captured after this
  * belong to it. */
 uint64_t machine_next_epoch(struct machine *m);

@@ -154,6 +154,8 @@ static int user_mmap(struct machine *m, const struct machine_mmap *r, struct dso
 	if (p->exited && r->tid == r->pid && process_restart(m, p, NULL))
 		return -ERR_NOMEM;
 	thread_seen(p, t);
+	if (m->has_data && machine_note_data(m, p, r))
+		return -ERR_NOMEM;
 	if (!strcmp(r->path, "[stack]") && note_stack(m, p, map.end))
 		return -ERR_NOMEM;
 	key->kind = dso_kind_user(r->path, r->flags);

@@ -27,6 +27,9 @@ struct process {
 	struct address_space *space;
 	/* The maps before exec, which may be none, until the new program runs; NULL: it does. */
 	struct address_space *former;
+	/* All maps, of data too, whose dsos are those of machine.data_names; NULL: not wanted, or
+	 * none so far. Never captured. */
+	struct address_space *data;
 };
 
 struct thread {
@@ -42,6 +45,8 @@ struct thread {
 struct machine {
 	struct versions versions;
 	struct dso_table dsos;
+	struct dso_table data_names; /* of what is mapped; only their paths mean something */
+	bool has_data;		     /* maps of data are wanted */
 	struct strtab comms;
 	VEC(struct process) processes;
 	struct hash_table process_index; /* pid -> processes */
@@ -68,6 +73,8 @@ struct process *process_get(struct machine *m, uint32_t pid);
 struct thread *thread_get(struct machine *m, uint32_t pid, uint32_t tid);
 /* Marks a thread that does something, and its process, as alive. */
 void thread_seen(struct process *p, struct thread *t);
+/* Notes a map of a process for machine_data(). Returns 0 or -ERR_NOMEM. */
+int machine_note_data(struct machine *m, struct process *p, const struct machine_mmap *r);
 /* Begins a new life of a process, with the maps of `like`. Returns 0 or -ERR_NOMEM. */
 int process_restart(struct machine *m, struct process *p, const struct address_space *like);
 

@@ -30,6 +30,8 @@ int file_add_event(struct perf_file *f, struct buf raw)
 		file_note(f, NOTE_UNKNOWN_FIELD,
 			  "samples have fields this version does not know (sample_type %#llx)",
 			  (unsigned long long)attr.sample_type);
+	if (attr.sample_type & PERF_SAMPLE_ADDR)
+		machine_want_data(f->machine);
 	return events_add(&f->events, &attr) ? err_nomem(&f->err) : 0;
 }
 

@@ -253,6 +253,10 @@ struct perf_sample {
 	/* Of a wait (perf_file_options.off_cpu): "sleeping", "uninterruptible" ..; equal states by
 	 * the same pointer. NULL: not known, or no wait. */
 	const char *state;
+	/* What the address that was accessed lies in: "[heap]", "[stack]", "[anon]", "[kernel]" or
+	 * the path of a file; equal ones by the same pointer; valid until close. NULL: not known,
+	 * or no address was recorded. */
+	const char *data;
 	/* Of the event "waker": the command of the thread that it woke; as long as comm. Else NULL.
 	 */
 	const char *wakes;

@@ -30,6 +30,7 @@ struct shape {
 	int raw;		    /* bytes of RAW data with padding; -1: none */
 	uint64_t stack, dyn, valid; /* dump size, dyn_size, bytes of it that are given */
 	uint64_t cgroup;	    /* 0: the event has none */
+	uint64_t addr;		    /* with DATA_SRC and PHYS_ADDR; 0: the event has none of them */
 };
 
 /* perf_event.h, PERF_RECORD_SAMPLE. `dump` bytes count up from 1. */
@@ -44,8 +45,10 @@ static size_t build(const struct shape *s, uint8_t *out)
 	bytes_u64(&b, 0x401000);  /* ip */
 	bytes_u64(&b, 5);	  /* pid, tid */
 	bytes_u64(&b, 123456789); /* time */
-	bytes_u64(&b, 1);	  /* cpu */
-	bytes_u64(&b, 10);	  /* period */
+	if (s->addr)
+		bytes_u64(&b, s->addr);
+	bytes_u64(&b, 1);  /* cpu */
+	bytes_u64(&b, 10); /* period */
 	bytes_u64(&b, s->n_ips);
 	for (unsigned i = 0; i < s->n_ips; i++)
 		bytes_u64(&b, 0xffffffff81000000 + i);
@@ -64,6 +67,10 @@ static size_t build(const struct shape *s, uint8_t *out)
 	}
 	if (s->stack)
 		bytes_u64(&b, s->dyn);
+	if (s->addr) {
+		bytes_u64(&b, 0x1e05080021);	/* DATA_SRC */
+		bytes_u64(&b, s->addr & 0xfff); /* PHYS_ADDR */
+	}
 	if (s->cgroup)
 		bytes_u64(&b, s->cgroup);
 	n = b.vec.n;
@@ -84,8 +91,8 @@ static struct sample_facts expect(const struct sample_fields *l, struct shape in
 
 	/* Unwritten parts of a ring hold old bytes. */
 	if (in.stack)
-		memset(rec + n - (in.cgroup ? 16 : 8) - (in.stack - in.valid), 0xee,
-		       in.stack - in.valid);
+		memset(rec + n - (in.cgroup ? 16 : 8) - (in.addr ? 16 : 0) - (in.stack - in.valid),
+		       0xee, in.stack - in.valid);
 	memset(got, 0xdd, sizeof got);
 	n_got = sample_pack(l, rec, n, got, &f);
 	assert_int_equal(n_got, n_good);
@@ -182,8 +189,8 @@ static void raw_is_stepped_over(void **state)
 	assert_true(expect(&l, in, want).has_user_stack);
 }
 
-/* It stands behind the stack. */
-static void cgroup_stays(void **state)
+/* What stands behind the stack. */
+static void tail_stays(void **state)
 {
 	const struct shape shapes[] = {
 		{.n_ips = 4, .abi = 2, .raw = -1, .stack = 64, .dyn = 64, .valid = 64},
@@ -192,17 +199,22 @@ static void cgroup_stays(void **state)
 		{.n_ips = 4, .abi = 0, .raw = -1},
 	};
 	const uint64_t packed[] = {64, 48, 0, 0};
+	const uint64_t data = PERF_SAMPLE_ADDR | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_PHYS_ADDR;
 	struct sample_fields l = dwarf;
 
 	(void)state;
-	l.sample_type |= PERF_SAMPLE_CGROUP;
-	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-		struct shape in = shapes[i], want = shapes[i];
+	for (unsigned which = 1; which < 4; which++)
+		for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+			struct shape in = shapes[i], want = shapes[i];
 
-		in.cgroup = want.cgroup = 4711;
-		want.stack = packed[i];
-		expect(&l, in, want);
-	}
+			l.sample_type = dwarf.sample_type;
+			l.sample_type |= which & 1 ? PERF_SAMPLE_CGROUP : 0;
+			l.sample_type |= which & 2 ? data : 0;
+			in.cgroup = want.cgroup = which & 1 ? 4711 : 0;
+			in.addr = want.addr = which & 2 ? 0x7f0012345678 : 0;
+			want.stack = packed[i];
+			expect(&l, in, want);
+		}
 }
 
 /* A record that contradicts itself is kept as it is; nothing is read or written out of bounds. */
@@ -276,7 +288,7 @@ int main(void)
 		cmocka_unit_test(damaged_is_kept),
 		cmocka_unit_test(end_of_the_address_space),
 		cmocka_unit_test(what_follows_goes),
-		cmocka_unit_test(cgroup_stays),
+		cmocka_unit_test(tail_stays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
