@@ -229,6 +229,7 @@ static void scheduler_free(struct scheduler *c)
 		if (c->workers[i].unwinder)
 			unwinder_free(c->workers[i].unwinder);
 		verify_done(&c->workers[i].verify);
+		returned_done(&c->workers[i].returned);
 		scratch_done(&c->workers[i].memory);
 		scratch_chunks_free(&c->workers[i].put_back);
 	}

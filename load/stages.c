@@ -186,6 +186,8 @@ static int unwind_some(struct worker *w, struct batch_job *j, size_t i, size_t n
 		verify_sample(&w->verify, samples[k], &traces[k]);
 	if (w->values && values_find(w->values, samples, traces, n, err))
 		return -ERR_NOMEM;
+	if (returned_add(&w->returned, c->p->file, samples, traces, n))
+		return err_nomem(err);
 	if (j->at_once)
 		return add_some(c, samples, traces, NULL, n, err);
 	if (stack_traces_keep(traces, n, &w->memory))

@@ -7,6 +7,7 @@
 
 #include "base/scratch.h"
 #include "load/pipeline.h"
+#include "load/returned.h"
 
 enum {
 	JOBS = 8, /* batches that the reader lets out at a time */
@@ -33,6 +34,7 @@ struct worker {
 	struct unwinder *unwinder;
 	struct values *values; /* NULL: not wanted */
 	struct verify verify;
+	struct returned returned;
 	double cpu_seconds;
 	/* Memory for frames. The worker that adds them puts it back; only then is it reused. So no
 	 * more is in use than is being worked on, and most of it is in the worker's cache. */

@@ -40,12 +40,12 @@ struct script {
 
 /* ---- locations ------------------------------------------------------------------------------ */
 
-/* Recorded chains show the recorded address. Frames found by unwinding show the address that was
- * looked up, which is inside of the call instruction. */
+/* Samples and recorded chains show the recorded address. Frames found by unwinding show the address
+ * that was looked up, which is inside of the call instruction. */
 static bool is_shown_raw(const struct profile_location *l)
 {
-	return l->how == FRAME_KERNEL_CHAIN || l->how == FRAME_USER_CHAIN ||
-	       l->how == FRAME_BRANCH_STACK;
+	return l->how == FRAME_SAMPLE || l->how == FRAME_KERNEL_CHAIN ||
+	       l->how == FRAME_USER_CHAIN || l->how == FRAME_BRANCH_STACK;
 }
 
 static void add_symbol(struct script *s, const struct profile_location *l, uint32_t name, bool raw)

@@ -22,6 +22,7 @@
 #include "reader/format.h"
 #include "reader/order.h"
 #include "reader/reader.h"
+#include "reader/return_probe.h"
 #include "reader/tracing.h"
 #include "reader/simpleperf.h"
 #include "reader/switches.h"
@@ -92,7 +93,8 @@ struct perf_file {
 	bool wants_trace;		 /* trace_fields of the options */
 	struct tracepoints *tracepoints; /* when there are some */
 	struct function_namer namer;	 /* of functions in their fields */
-	struct features *features;	 /* read on demand, also through a const file */
+	struct return_probes return_probes;
+	struct features *features; /* read on demand, also through a const file */
 	struct machine *machine;
 	struct block_store blocks;
 	struct order order;

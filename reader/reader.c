@@ -105,6 +105,7 @@ void perf_file_close(struct perf_file *f)
 	free(f->features);
 	if (f->tracepoints)
 		tracepoints_free(f->tracepoints);
+	return_probes_done(&f->return_probes);
 	machine_free(f->machine);
 	byte_source_close(&f->source);
 	vec_done(&f->notes);
@@ -183,17 +184,19 @@ static int batch_fill(struct perf_file *f, struct batch *b)
 
 /* Called before a batch with samples of tracepoints is handed out: by then the description of the
  * tracepoints has been read. */
-static void tracing_settle(struct perf_file *f)
+static int tracing_settle(struct perf_file *f)
 {
 	struct tracing_loss loss;
 	const uint8_t *p;
 	size_t size;
 
-	if (!f->wants_trace || !tracepoints_new)
-		return;
+	if (f->return_probes.is_settled && (!f->wants_trace || !tracepoints_new))
+		return 0;
 	p = features_get(f->features, FEATURE_TRACING_DATA, &size);
-	if (!p)
-		return;
+	if (return_probes_settle(&f->return_probes, p, size))
+		return err_nomem(&f->err);
+	if (!p || !f->wants_trace || !tracepoints_new)
+		return 0;
 	f->wants_trace = false;
 	f->tracepoints = tracepoints_new(p, size, &loss);
 	f->stats.tracepoints_lost = loss.n;
@@ -209,6 +212,7 @@ static void tracing_settle(struct perf_file *f)
 			  loss.error ? "because no child process can try it: "
 				     : "because libtraceevent would not survive it",
 			  loss.error ? strerror(loss.error) : "", loss.n);
+	return 0;
 }
 
 bool perf_file_trace_text(const struct perf_file *f, const struct perf_sample *s, struct text *out)
@@ -239,7 +243,13 @@ int perf_file_read(struct perf_file *f, struct perf_batch **ret, struct err *err
 	if (b->samples.n) {
 		/* The samples before an error are handed out first. */
 		machine_take_ended(f->machine, &b->ended);
-		tracing_settle(f);
+		if (tracing_settle(f)) {
+			f->failed = -ERR_NOMEM;
+			batch_end(f, b);
+			if (err)
+				*err = f->err;
+			return f->failed;
+		}
 		b->pub = (struct perf_batch){b->samples.v, b->samples.n, b->ended.v, b->ended.n};
 		*ret = &b->pub;
 		return 1;

@@ -403,6 +403,11 @@ const uint8_t *perf_file_feature(const struct perf_file *f, unsigned bit, size_t
 struct text;
 bool perf_file_trace_text(const struct perf_file *f, const struct perf_sample *s, struct text *out);
 
+/* The address of the function that has returned, of a return probe's sample (uretprobe, perf
+ * probe's FUNCTION%return), whose own address is the caller's. 0: it is of none. Any thread may ask
+ * while the sample's batch is held. */
+uint64_t perf_file_returned_from(const struct perf_file *f, const struct perf_sample *s);
+
 /* Names kernel functions in this text (%pS of print formats): returns the name of the function at
  * ip, valid until the next call, and sets *start to the function's address, which is at most ip.
  * Returns NULL if there is no name, or when out of memory; the address is then printed as a number.

@@ -138,6 +138,23 @@ static bool hint_stack_size(const struct loaded *p, const struct hint_to *to)
 static const char before_it_began[] = "code was mapped before the recording began, or by another "
 				      "process: record from the start of the program";
 
+/* While a function whose return is probed runs, its return address is one of the kernel's. */
+static const char return_probes[] = "return probes put an address of the kernel in place of return "
+				    "addresses; call:FILE:FUNCTION "
+				    "records calls and their ends with whole stacks";
+
+static bool has_return_probes(const struct profile *p)
+{
+	for (size_t i = 0; i < p->events.n; i++) {
+		const char *name = strtab_get(&p->strings, p->events.v[i].name);
+
+		if (str_starts_with(name, "uretprobe:") || str_starts_with(name, "ur:") ||
+		    str_ends_with(name, "__return"))
+			return true;
+	}
+	return false;
+}
+
 /* What helps against stacks that end for a reason. */
 static const char *root_help(const struct loaded *p, enum unwind_stop why)
 {
@@ -153,6 +170,8 @@ static const char *root_help(const struct loaded *p, enum unwind_stop why)
 
 	if (why == UNWIND_STOP_NO_CFI)
 		return report_roots_help(p);
+	if (why == UNWIND_STOP_NO_MAP && has_return_probes(p->profile))
+		return return_probes;
 	return help[why] ? help[why] : "--stats says more";
 }
 

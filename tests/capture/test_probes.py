@@ -133,7 +133,19 @@ chain = "main;func_a;func_b;func_c;func_d"
 same(probed("uprobe:./hello:func_d", "./hello"), {chain: 3}, "who calls func_d: the whole chain")
 stacks = {chain.rpartition(";")[0]: 3, chain: 3, "main;func_a": 3, "main;func_a;func_b": 3, "main": 1}
 same(probed("uprobe:./hello:*", "./hello"), stacks, "all functions of a program, and nothing that the linker added")
-same(probed("uretprobe:./hello:func_c", "./hello"), {"main;func_a;func_b": 3}, "where a function returns to")
+same(probed("uretprobe:./hello:func_c", "./hello"), {"main;func_a;func_b;func_c": 3}, "which function has returned, and where to")
+# Of nested ones the kernel hides where the outer ones return to.
+p = capture("-e", "uretprobe:./hello:func_*", "--", "./hello")
+ends = {}
+for s, n in folded().items():
+    ends[";".join(s.split(";")[-2:])] = ends.get(";".join(s.split(";")[-2:]), 0) + n
+same(ends, {"func_c;func_d": 3, "func_b;func_c": 3, "func_a;func_b": 3, "main;func_a": 3}, "several return probes: each sample says which function has returned")
+text = run([RESOLVE, "-q", "-f", "trace", "perf.data"]).stdout
+same(re.findall(r"<- (\w+)$", text, re.M), ["func_d", "func_c", "func_b", "func_a"] * 3, "and so does -f trace")
+text = run([RESOLVE, "-q", "-f", "script", "perf.data"]).stdout
+tap.check(all(re.search(rf"{start} func_", text) for start in set(re.findall(r"\((\w+) <-", text))), "and -f script", text)
+text = run([RESOLVE, "-o", "out.folded", "perf.data"]).stderr
+tap.check("return probes put" in text and "call:FILE" in text, "lost callers: return probes are named as the cause", text)
 off = next(int(line.split()[0], 16) for line in run(["nm", "hello"]).stdout.splitlines() if line.endswith(" func_d"))
 same(probed(f"uprobe:./hello:{off:#x}", "./hello"), {chain: 3}, "an address of the file")
 # the kernel counts on each CPU
