@@ -51,6 +51,8 @@ static void add_with_neighbours(struct taking *t, uint64_t addr)
 		add_page(t, page);
 	else
 		(void)vec_push(&t->todo, page);
+	if (t->c->alone)
+		return;
 	if (page >= PAGE)
 		add_page(t, page - PAGE);
 	add_page(t, page + PAGE);
@@ -150,7 +152,7 @@ static void take_pages(struct taking *t, bool follows)
 
 		for (size_t k = 0; ok && k < run; k++)
 			write_page(t, v[i + k], t->bytes + k * PAGE);
-		if (ok && follows)
+		if (ok && follows && !t->c->alone)
 			add_jumps(t, v[i], t->bytes, run * PAGE);
 		i += run;
 	}

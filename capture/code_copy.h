@@ -26,6 +26,7 @@ struct code_copy {
 	VEC(struct code_page) pages;
 	uint64_t bytes; /* written */
 	bool is_cut;	/* CODE_COPY_MAX has left something out */
+	bool alone;	/* pages beside those of the addresses are left out */
 	bool is_gone;	/* the process has no memory any more */
 	int error;	/* errno of why it could not be read; 0: it could */
 };

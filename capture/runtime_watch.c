@@ -144,7 +144,8 @@ static bool ends_in(const char *path, const char *end)
 	return n >= m && !strcmp(path + n - m, end);
 }
 
-/* V8's code keeps frame pointers: there is nothing to be learned from its bytes. */
+/* V8's code keeps frame pointers: only of what has run when a sample was taken the bytes are
+ * needed, as it may not have made its frame yet. */
 static bool is_v8(const char *path)
 {
 	static const char *const names[] = {"/node", "/chrome", "/chromium", "/electron", "/deno"};
@@ -303,7 +304,7 @@ static bool may_scan(struct runtime_watch *w, uint64_t time_ns)
 /* True if its memory is read: of JVMs what they say of themselves, of others copies. */
 static bool is_read(const struct process *p)
 {
-	return p->is_jvm || (p->ranges.v.n && !p->is_v8);
+	return p->is_jvm || p->ranges.v.n;
 }
 
 static void look_at_sample(struct runtime_watch *w, struct process *p, const struct sample_facts *f)
@@ -316,7 +317,7 @@ static void look_at_sample(struct runtime_watch *w, struct process *p, const str
 	}
 	if (f->ip && code_ranges_find(&p->ranges, f->ip))
 		want_code(w, p, f->ip);
-	if (f->stack && f->sp && may_scan(w, f->time_ns)) {
+	if (f->stack && f->sp && (p->is_jvm || !p->is_v8) && may_scan(w, f->time_ns)) {
 		may_be_method(p, f->bx); /* of the method that is being entered */
 		scan_stack(w, p, f);
 	}
@@ -420,7 +421,7 @@ struct turn {
 	uint64_t *methods, *places;
 	size_t n_methods, n_places;
 	struct code_ranges ranges;
-	bool is_jvm, is_new, again;
+	bool is_jvm, is_v8, is_new, again;
 };
 
 static void begin_turn(struct process *p, struct turn *t)
@@ -432,6 +433,7 @@ static void begin_turn(struct process *p, struct turn *t)
 			   .places = p->places.v,
 			   .n_places = p->places.n,
 			   .is_jvm = p->is_jvm,
+			   .is_v8 = p->is_v8,
 			   .is_new = p->is_new,
 			   .again = now >= p->again_ns};
 	if (t->again)
@@ -458,6 +460,7 @@ static void read_process(struct process *p, const struct turn *t)
 	}
 	if (!p->log.bytes.n)
 		code_log_begin(&p->log, (uint32_t)p->pid, now);
+	p->copy.alone = t->is_v8;
 	code_copy_take(&p->copy, p->pid, &t->ranges, t->places, t->n_places, t->again, now,
 		       &p->log);
 }

@@ -34,8 +34,7 @@ static bool is_named(const struct map *m, const char *name)
 	return !strcmp(base_name(m->dso->path), name);
 }
 
-/* True for files that contain V8. */
-static bool has_v8(const struct map *m)
+bool has_v8(const struct map *m)
 {
 	static const char *const names[] = {"node", "chrome", "chromium", "electron", "deno"};
 	const char *name = base_name(m->dso->path);
@@ -426,7 +425,9 @@ enum fp_owner fp_owner_find(struct walk *w, const struct cursor *c, const struct
 	filter = code_filter(w);
 	if (map && map->dso->kind == DSO_ANON) {
 		owner = jit_owner_find(w, c, filter->is_hotspot, caller);
-		if (owner != FP_OWNER_SELF || filter->is_hotspot)
+		/* Code of V8 that has called has its frame. */
+		if (owner != FP_OWNER_SELF || filter->is_hotspot ||
+		    (filter->is_v8 && c->is_return_address))
 			return owner;
 	}
 	return find_in_files(w, c, map, filter, caller);

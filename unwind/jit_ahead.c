@@ -385,24 +385,25 @@ static bool entered(struct walk *w, const struct cursor *c, bool passes, struct 
 	return true;
 }
 
-enum unwind_stop jit_ahead_step(struct walk *w, struct cursor *c)
+/* needs_record: a frame counts only if it has its own record at the frame pointer. */
+static enum unwind_stop ahead_step(struct walk *w, struct cursor *c, bool needs_record)
 {
 	const struct jit_ahead_frame *f;
 	struct cursor caller;
 	struct jit_memory m;
 	enum unwind_stop stop;
 
-	/* V8's code keeps frame pointers everywhere. */
-	if (!w->arch->code_step || w->arch->ra != w->arch->pc || runs_v8(w) ||
-	    !jit_memory_find(w, c->ip, &m))
+	if (!jit_memory_find(w, c->ip, &m))
 		return UNWIND_STOP_NO_CFI;
 	f = frame_ahead(w, &m, c->ip);
 	if (!f || !f->is_known) {
-		if (!f || !entered(w, c, f->passes, &caller))
+		if (!f || needs_record || !entered(w, c, f->passes, &caller))
 			return UNWIND_STOP_NO_CFI;
 		*c = caller;
 		return WALK_ON;
 	}
+	if (needs_record && f->frame.fp_holds != CODE_FP_FRAME)
+		return UNWIND_STOP_NO_CFI;
 	stop = code_caller(w, c, &f->frame, &caller);
 	if (stop != WALK_ON)
 		return stop;
@@ -410,4 +411,16 @@ enum unwind_stop jit_ahead_step(struct walk *w, struct cursor *c)
 		return UNWIND_STOP_NO_CFI;
 	*c = caller;
 	return WALK_ON;
+}
+
+enum unwind_stop jit_ahead_step(struct walk *w, struct cursor *c)
+{
+	if (!w->arch->code_step || w->arch->ra != w->arch->pc)
+		return UNWIND_STOP_NO_CFI;
+	if (!runs_v8(w))
+		return ahead_step(w, c, false);
+	/* What has called keeps its frame pointer everywhere. */
+	if (c->is_return_address)
+		return UNWIND_STOP_NO_CFI;
+	return v8_edge_step(w, c) == WALK_ON ? WALK_ON : ahead_step(w, c, true);
 }

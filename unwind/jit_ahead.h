@@ -15,6 +15,10 @@ bool jit_ahead_find(struct walk *w, const struct arch *arch, const struct jit_me
 /* Finds the caller of the frame *c by the bytes of its code, as code_step() does. */
 enum unwind_stop jit_ahead_step(struct walk *w, struct cursor *c);
 
+/* v8.c: the same for the first and the last instructions of V8's functions, in which these have no
+ * frame. Elsewhere they keep frame pointers. */
+enum unwind_stop v8_edge_step(struct walk *w, struct cursor *c);
+
 /* luajit.c: how many bytes more compiled code of LuaJIT has on the stack than the rule of the code
  * at `target` counts, to which it jumps; 0 for other files. */
 unsigned luajit_untold_bytes(struct walk *w, uint64_t target);

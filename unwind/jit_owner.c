@@ -144,6 +144,19 @@ static bool leads_to_jit(struct walk *w, uint64_t fp)
 	return !walk_word(w, fp + word, word, &ra) || is_jit_code(w, ra);
 }
 
+/* V8's C++ calls compiled code by its builtins, which are in the same file. */
+static bool leads_to_v8(struct walk *w, uint64_t fp)
+{
+	const unsigned word = w->arch->word_bytes;
+	const struct map *map;
+	uint64_t ra;
+
+	if (!walk_word(w, fp + word, word, &ra) || return_check(w, ra) != RETURN_CALL)
+		return false;
+	map = address_space_find(w->s->space, ra - 1);
+	return map && has_v8(map);
+}
+
 /* True if the record is that of a JavaScript function in V8 (frame-constants.h: the words below are
  * the context and the function, both pointers with a tag, and, since 2021, the number of
  * arguments). */
@@ -197,6 +210,7 @@ enum fp_owner jit_owner_find(struct walk *w, const struct cursor *c, bool is_hot
 
 		/* Code of other compilers, such as Mono's, may leave the frame pointer alone. */
 		return owner == FP_OWNER_SELF && is_past_jit(w, c, 0, 0) &&
+				       !(runs_v8(w) && leads_to_v8(w, c->fp)) &&
 				       (!leads_to_jit(w, c->fp) || !keeps_fp(w, c))
 			       ? FP_OWNER_UNKNOWN
 			       : owner;

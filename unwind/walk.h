@@ -348,6 +348,8 @@ enum fp_owner jit_owner_find(struct walk *w, const struct cursor *c, bool is_hot
 /* fp_owner.c: true if libjvm.so, or a file that is known to contain V8, is mapped. */
 bool runs_hotspot(struct walk *w);
 bool runs_v8(struct walk *w);
+/* True for files that contain V8. */
+bool has_v8(const struct map *map);
 bool runs_erlang(struct walk *w);
 /* The stack pointer in the caller of the JIT-compiled code whose frame record is at `fp`. */
 uint64_t jit_sender_sp(struct walk *w, uint64_t fp);

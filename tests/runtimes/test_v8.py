@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""Stacks of node (V8), from a recording alone.
+
+By construction: in tests/programs/cycle.js f0() calls f1(), f1() calls f2(), f2() calls f0(), in JavaScript or in WebAssembly: small
+functions, which are often met before they have made their frame. Without a flag each stack must reach its root. With names, by a perf
+map, each function on a stack must have been called by the one before it in the cycle: none may be left out."""
+import collections
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["TOP"], "tests", "e2e"))
+from common import CAPTURE, NO_EVENTS, PROGRAMS, Tap, folded, have, need_events, resolve, run  # noqa: E402
+
+tap = Tap()
+# In the perf map: "JS:*f1 .." of a function in JavaScript, "Function:wasm-function[1]-..", or "Function:1-.." of one in WebAssembly.
+NAME = re.compile(r"(?:JS:)?[*^~+']*f([012])\b|.*wasm-function\[([012])\]|Function:([012])-")
+
+
+def record(data, flags, mode):
+    need_events()
+    run([CAPTURE, "-q", "-F", "1999", "-e", "cpu-clock:u", "-o", data, "--", "sh", "-c", 'echo $$ > pid; exec "$@"', "sh",
+         "node", *flags, os.path.join(PROGRAMS, "cycle.js"), mode, "600"])
+    out, stats = resolve(data)
+    with open("pid") as f:
+        path = f"/tmp/perf-{f.read().strip()}.map"
+    if os.path.exists(path):
+        os.unlink(path)
+    return folded(out), stats
+
+
+def main():
+    if NO_EVENTS:
+        return tap.skip("V8", NO_EVENTS)
+    if not have("node"):
+        return tap.skip("V8", "no node")
+    if os.uname().machine != "x86_64":
+        return tap.skip("V8", "the first and last instructions of its functions are known for x86-64 only")
+    for mode, flags in ("js", ["--no-turbo-inlining"]), ("js", ["--no-opt", "--no-sparkplug"]), ("wasm", []):
+        what = " ".join([mode, *flags])
+        _, stats = record("bare.data", flags, mode)
+        n, roots = stats["user_stacks"], stats["root"]
+        tap.check(n > 300 and roots >= 0.95 * n, f"{what}: {roots} of {n} stacks reach the root", stats)
+        stacks, _ = record("named.data", ["--perf-basic-prof", "--interpreted-frames-native-stack", *flags], mode)
+        bad, n = collections.Counter(), 0
+        for stack, weight in stacks.items():
+            seen = [int(next(filter(None, m.groups()))) for m in map(NAME.match, stack) if m]
+            n += weight if seen else 0
+            if any((a + 1) % 3 != b for a, b in zip(seen, seen[1:])) or len(seen) > 13:
+                bad[stack] += weight
+        tap.check(n and not bad, f"{what}: none of {len(stacks)} different stacks lacks a caller or has a wrong one", bad.most_common(2))
+    return 0
+
+
+main()
+tap.end()
