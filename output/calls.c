@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/strtab.h"
 #include "output/call_flags.h"
+#include "output/probe_fields.h"
 #include "reader/reader.h"
 
 enum {
@@ -280,19 +281,12 @@ static bool is_used(const struct entered *e, size_t i)
 	       e->args[i - 1] & O_CREAT || (e->args[i - 1] & O_TMPFILE) == O_TMPFILE;
 }
 
-/* Is it what a probe read as a text: not "(fault)", and all of it letters? */
-static bool is_text(const char *s, size_t n)
+static bool is_fault(const char *s, size_t n)
 {
-	if (!n || (n == 7 && !memcmp(s, "(fault)", 7)))
-		return false;
-	for (size_t i = 0; i < n; i++)
-		if ((unsigned char)s[i] < ' ' || s[i] == 0x7f)
-			return false;
-	return true;
+	return n == 7 && !memcmp(s, "(fault)", 7);
 }
 
-/* ` s0="text"`; *n: of the text. A quote in it is not marked: the last one before the next field
- * ends it. */
+/* ` s0="text"`; *n: of the text. */
 static const char *text_field(const char *trace, const char *name, const char *next_name, size_t *n)
 {
 	char key[16], next[16];
@@ -333,12 +327,14 @@ static bool are_whole(const struct calls *c, const struct profile_log_entry *e, 
 	size_t n;
 	const char *end = text_field(trace, "end", "", &n);
 
-	return !end || (n && (strlen(comm) <= n || strncmp(comm, end, n) != 0));
+	return !end ||
+	       (n && !is_fault(end, n) && (strlen(comm) <= n || strncmp(comm, end, n) != 0));
 }
 
-/* The text that the probe read of argument i; NULL: none. *is_cut: it goes on. */
+/* The text that the probe read of argument i; NULL: none. It points to characters, or may be
+ * anything. *is_cut: it goes on. */
 static const char *text_read(const struct calls *c, const struct profile_log_entry *e, size_t i,
-			     size_t *n, bool *is_cut)
+			     bool is_chars, size_t *n, bool *is_cut)
 {
 	const char *trace = e->trace ? strtab_get(&c->p->strings, e->trace) : "";
 	const char *ret = text_of(trace, i, n), *behind = ret;
@@ -346,12 +342,13 @@ static const char *text_read(const struct calls *c, const struct profile_log_ent
 
 	*is_cut = false;
 	if (!ret || are_whole(c, e, trace))
-		return ret && is_text(ret, *n) ? ret : NULL;
+		return ret && (is_chars ? !is_fault(ret, *n) : probe_text_is_plain(ret, *n)) ? ret
+											     : NULL;
 	/* The last one of some length took all of the room. */
 	*is_cut = true;
 	for (size_t k = i + 1; (behind = text_of(trace, k, &n_behind)); k++)
-		*is_cut &= !is_text(behind, n_behind);
-	return is_text(ret, *n) ? ret : NULL;
+		*is_cut &= !n_behind || is_fault(behind, n_behind);
+	return *n && (is_chars ? !is_fault(ret, *n) : probe_text_is_plain(ret, *n)) ? ret : NULL;
 }
 
 static void add_text(struct text *t, const char *text, size_t n, bool is_cut)
@@ -373,25 +370,46 @@ static const char *text_at(const struct calls *c, const struct profile_log_entry
 		snprintf(name, sizeof name, "a%zu", i);
 		if (!trace_number(c->p, e, name, &v))
 			return NULL;
-		text = v == addr ? text_read(c, e, i, n, is_cut) : NULL;
+		text = v == addr ? text_read(c, e, i, true, n, is_cut) : NULL;
 		if (text)
 			return text;
 	}
+}
+
+/* The text that was read at the address of a parameter, if that is a pointer to characters. s[at]
+ * is the '=' behind its name. */
+static void add_pointed_to(struct calls *c, struct text *t, const struct profile_log_entry *e,
+			   const char *s, size_t at, uint64_t addr)
+{
+	size_t from = at, n;
+	const char *text;
+	bool is_cut;
+
+	while (from && s[from - 1] != ' ')
+		from--;
+	if (!addr || !profile_is_text_pointer(c->p, e, s + from, at - from))
+		return;
+	text = text_at(c, e, addr, &n, &is_cut);
+	if (!text)
+		return;
+	text_char(t, ' ');
+	add_text(t, text, n, is_cut);
 }
 
 /* The parameters of the function as its debug information names them. A pointer, of which only the
  * address is known, gets the text that was read at it. Returns false if there are none. */
 static bool add_params(struct calls *c, struct text *t, const struct profile_log_entry *e)
 {
-	size_t n, n_levels, n_text;
-	const char *s = profile_values(c->p, e, 0, 0, &n, &n_levels), *text;
-	bool in_text = false, is_cut;
+	size_t n, n_levels, depth = 0;
+	const char *s = profile_values(c->p, e, 0, 0, &n, &n_levels);
+	bool in_text = false;
 
 	if (!s || !n) { /* does it have none, or is nothing known of it? */
 		s = profile_result_type(c->p, e, &n);
 		return s && n && *s != '?';
 	}
 	for (size_t i = 0; i < n; i++) {
+		const size_t equals = i;
 		char *end;
 		uint64_t addr;
 
@@ -400,18 +418,15 @@ static bool add_params(struct calls *c, struct text *t, const struct profile_log
 			text_clean(t, s + ++i, 1);
 		else if (s[i] == '"')
 			in_text = !in_text;
-		if (in_text || s[i] != '=' || n - i < 4 || strncmp(s + i + 1, "0x", 2))
+		depth += !in_text && s[i] == '{';
+		depth -= !in_text && s[i] == '}' && depth;
+		if (in_text || depth || s[i] != '=' || n - i < 4 || strncmp(s + i + 1, "0x", 2))
 			continue;
 		addr = strtoull(s + i + 1, &end, 16);
 		text_add(t, s + i + 1, (size_t)(end - (s + i + 1)));
 		i = (size_t)(end - s) - 1;
-		text = addr && (i + 1 == n || s[i + 1] == ',')
-			       ? text_at(c, e, addr, &n_text, &is_cut)
-			       : NULL;
-		if (text) {
-			text_char(t, ' ');
-			add_text(t, text, n_text, is_cut);
-		}
+		if (i + 1 == n || s[i + 1] == ',')
+			add_pointed_to(c, t, e, s, equals, addr);
 	}
 	return true;
 }
@@ -430,7 +445,7 @@ static bool add_arguments(struct calls *c, struct text *t, const struct profile_
 		return false;
 	for (size_t i = 0; trace_number(c->p, e, name, &v); i++) {
 		text_str(t, i ? ", " : "");
-		text = text_read(c, e, i, &n, &is_cut);
+		text = text_read(c, e, i, false, &n, &is_cut);
 		if (text) {
 			add_text(t, text, n, is_cut);
 		} else if (v <= SMALL_MAX) {
@@ -481,7 +496,7 @@ void calls_fields(struct calls *c, struct text *t, const struct profile_log_entr
 		     text += *text == ' ')
 			text += strcspn(text, " ");
 	}
-	text_clean(t, text, strlen(text));
+	probe_fields_add(t, text);
 }
 
 void calls_function(struct text *t, const struct profile *p, uint32_t name)

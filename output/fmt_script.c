@@ -17,6 +17,7 @@
 #include <linux/perf_event.h>
 
 #include "reader/reader.h"
+#include "output/probe_fields.h"
 #include "unwind/unwind.h"
 
 struct block {
@@ -467,7 +468,7 @@ static void add_header(struct script *s, const struct profile_log_entry *e)
 		text_str(t, ": ");
 	}
 	if (f & SCRIPT_TRACE && e->trace)
-		text_string(t, s->p, e->trace);
+		probe_fields_add(t, strtab_get(&s->p->strings, e->trace));
 	if (f & SCRIPT_ADDR)
 		text_hex(t, e->addr, 16);
 	if (f & SCRIPT_WEIGHT)

@@ -106,8 +106,25 @@ const char *profile_result_type(const struct profile *p, const struct profile_lo
 	const char *from = len ? memchr(at, '\r', len) : NULL, *end;
 
 	end = from ? memchr(from, '\n', (size_t)(at + len - from)) : NULL;
+	if (end && memchr(from, '\v', (size_t)(end - from)))
+		end = memchr(from, '\v', (size_t)(end - from));
 	*n = end ? (size_t)(end - from - 1) : 0;
 	return end ? from + 1 : NULL;
+}
+
+bool profile_is_text_pointer(const struct profile *p, const struct profile_log_entry *e,
+			     const char *name, size_t n)
+{
+	const char *at = strtab_get(&p->strings, e->values);
+	const size_t len = e->values ? strtab_len(&p->strings, e->values) : 0;
+	const char *end = len ? memchr(at, '\n', len) : NULL;
+
+	at = end ? memchr(at, '\v', (size_t)(end - at)) : NULL;
+	for (; at && at + 1 < end; at = memchr(at + 1, ' ', (size_t)(end - at - 1)))
+		if (*at == ' ' && (size_t)(end - at) > n + 1 && !memcmp(at + 1, name, n) &&
+		    at[1 + n] == ' ')
+			return true;
+	return false;
 }
 
 void profile_label_show(struct text *t, const struct profile *p, const struct profile_sample *s,

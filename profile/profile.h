@@ -315,6 +315,9 @@ const char *profile_values(const struct profile *p, const struct profile_log_ent
  * its length. NULL: not known. */
 const char *profile_result_type(const struct profile *p, const struct profile_log_entry *e,
 				size_t *n);
+/* Is this parameter of that function a pointer to characters? */
+bool profile_is_text_pointer(const struct profile *p, const struct profile_log_entry *e,
+			     const char *name, size_t n);
 
 /* A label of another tool's sample: a text, or a number with a unit. */
 struct profile_label {

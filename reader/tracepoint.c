@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "reader/trace_text.h"
 #include "reader/traceevent.h"
 #include "reader/tracing.h"
 
@@ -298,6 +299,23 @@ static void take_raw(struct tracepoints *t, const uint8_t *raw, size_t n)
 	t->used = n;
 }
 
+/* Where a dynamic field is: offset and size. */
+static uint32_t get_place(const struct tracepoints *t, const struct tep_format_field *f)
+{
+	uint32_t loc = 0;
+
+	memcpy(&loc, t->raw + f->offset, sizeof loc);
+	return tep_is_bigendian() != t->lib->is_file_bigendian(t->tep) ? __builtin_bswap32(loc)
+								       : loc;
+}
+
+static void set_place(struct tracepoints *t, const struct tep_format_field *f, uint32_t loc)
+{
+	if (tep_is_bigendian() != t->lib->is_file_bigendian(t->tep))
+		loc = __builtin_bswap32(loc);
+	memcpy(t->raw + f->offset, &loc, sizeof loc);
+}
+
 /* A text of no bytes, not even its end, was not read: what the library would print is the next one.
  * It is told as the kernel does in its own trace. */
 static void mark_unread(struct tracepoints *t, const struct tep_format_field *f)
@@ -312,17 +330,39 @@ static void mark_unread(struct tracepoints *t, const struct tep_format_field *f)
 	for (; f; f = f->next) {
 		if ((f->flags & text) != text || f->flags & TEP_FIELD_IS_RELATIVE)
 			continue;
-		memcpy(&loc, t->raw + f->offset, sizeof loc);
-		if (tep_is_bigendian() != t->lib->is_file_bigendian(t->tep))
-			loc = __builtin_bswap32(loc);
+		loc = get_place(t, f);
 		if (loc >> 16)
 			continue;
 		memcpy(t->raw + at, fault, sizeof fault);
 		t->used = at + sizeof fault;
-		loc = (uint32_t)(sizeof fault << 16 | at);
-		if (tep_is_bigendian() != t->lib->is_file_bigendian(t->tep))
-			loc = __builtin_bswap32(loc);
-		memcpy(t->raw + f->offset, &loc, sizeof loc);
+		set_place(t, f, (uint32_t)(sizeof fault << 16 | at));
+	}
+}
+
+/* What capture --strings read may be any bytes, and quotes. Their escaped forms take their places
+ * behind all else. */
+static void escape_texts(struct tracepoints *t, const struct tep_event *e)
+{
+	const uint32_t text = TEP_FIELD_IS_DYNAMIC | TEP_FIELD_IS_STRING;
+
+	if (strncmp(e->system, "unspool_", 8) != 0)
+		return;
+	for (const struct tep_format_field *f = e->format.fields; f; f = f->next) {
+		const uint32_t loc = get_place(t, f);
+		const size_t at = loc & 0xffff, size = loc >> 16, to = t->used;
+		size_t n;
+
+		if ((f->flags & text) != text || f->flags & TEP_FIELD_IS_RELATIVE ||
+		    f->name[0] != 's' || f->name[1] < '0' || f->name[1] > '9' ||
+		    at + size > t->used)
+			continue;
+		n = strnlen((const char *)t->raw + at, size);
+		if (!n || to + n * TRACE_TEXT_ESCAPED + 1 > UINT16_MAX)
+			continue;
+		n = trace_text_escape((const char *)t->raw + at, n, (char *)t->raw + to);
+		t->raw[to + n] = 0;
+		t->used = to + n + 1;
+		set_place(t, f, (uint32_t)((n + 1) << 16 | to));
 	}
 }
 
@@ -352,6 +392,8 @@ bool tracepoints_print(struct tracepoints *t, const struct perf_sample *s,
 	    !fields_fit(e->format.fields, n) || !is_of_event(t, s, e))
 		return false;
 	mark_unread(t, e->format.fields);
+	escape_texts(t, e);
+	record.size = (int)t->used;
 	t->kernel = s->kernel;
 	t->by = by;
 	t->lib->seq_reset(&t->seq);

@@ -242,6 +242,24 @@ static void add_result(struct text *t, const struct dwarf_site *site)
 		text_char(t, 'v');
 }
 
+/* Which of its parameters are texts, where only their addresses are known. */
+static void add_text_names(struct text *t, const struct dwarf_site *site)
+{
+	const struct dwarf_params_of *own = site && site->n ? &site->levels[site->n - 1] : NULL;
+
+	if (!own)
+		return;
+	text_str(t, "\v ");
+	for (size_t i = 0; i < own->n; i++) {
+		const struct dwarf_type *type = own->v[i].type;
+
+		if (!own->v[i].name || !type || type->kind != DWARF_TYPE_POINTER || !type->to_text)
+			continue;
+		text_clean(t, own->v[i].name, strlen(own->v[i].name));
+		text_char(t, ' ');
+	}
+}
+
 static void add_all(struct values *v, struct text *t, const struct stack_trace *trace)
 {
 	const bool params = v->opt->all || v->opt->innermost;
@@ -255,8 +273,10 @@ static void add_all(struct values *v, struct text *t, const struct stack_trace *
 			text_str(t, level ? "\t" : "");
 			add_params(v, t, i, level);
 		}
-		if ((v->opt->results || v->opt->innermost) && !i)
+		if ((v->opt->results || v->opt->innermost) && !i) {
 			add_result(t, site);
+			add_text_names(t, site);
+		}
 		text_char(t, '\n');
 	}
 }

@@ -84,10 +84,11 @@ void values_free(struct values *v); /* NULL is allowed */
  * integers, "c1" "C1" signed and unsigned characters, "b1", "p8" pointers, "e4" "E4" enumerations,
  * with " NAME VALUE" for each of their names; "x": others; "?": its language's debug information
  * does not say; "!": what is in the register need not be it. Nothing: there is no debug
- * information. labels: of the profile (profile_label_add()), the value of `by`. is_left_out: a
- * condition does not hold, or is not known to. is_undecided: the latter: parameters of that name
- * are there, but their values are not known. names_seen: bit i: condition i names a parameter that
- * a function in the stack has.
+ * information. Behind '\v' there: the names of its parameters that are pointers to characters, a
+ * space before and behind each. labels: of the profile (profile_label_add()), the value of `by`.
+ * is_left_out: a condition does not hold, or is not known to. is_undecided: the latter: parameters
+ * of that name are there, but their values are not known. names_seen: bit i: condition i names a
+ * parameter that a function in the stack has.
  *
  * All of it is valid until the next call. Returns 0 or -ERR_NOMEM. */
 int values_find(struct values *v, const struct perf_sample *const *samples,

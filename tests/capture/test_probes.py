@@ -268,6 +268,30 @@ make("returns.c", RETURNS, "gcc -O1 returns.c -o returns")
 capture("--args", "-e", "uretprobe:./returns:f_*", "--", "./returns")
 text = run([RESOLVE, "-q", "-f", "trace", "perf.data"]).stdout
 same([int(r, 0) & 0xffffffff for r in re.findall(r" ret=(\w+)", text)], [r & 0xffffffff for i in range(3) for r in (i + 1, -i)], "uretprobe --args: results")
+# A text is told of what points to characters, or where nothing tells what it points to, of bytes that are text.
+POINTERS = """#define N __attribute__((noipa))
+N int f_kinds(int *i, char *s, void *v, unsigned char *u, long n) { return *i + *s + *(char *)v + *u + (int)n; }
+int main(void)
+{
+	int i = 0x41424344, letters[2] = {0x44434241, 0};
+	char s[] = "tab\\t\\"quote", bytes[] = "\\xff\\x01" "A", v[] = "h\\xc3\\xa9";
+	f_kinds(&i, s, v, (unsigned char *)s, (long)v);
+	f_kinds(letters, bytes, bytes, (unsigned char *)bytes, 7);
+	return 0;
+}
+"""
+make("pointers.c", POINTERS, "gcc -g -O1 pointers.c -o pointers")
+capture("--strings", "-e", "uprobe:./pointers:f_kinds", "--", "./pointers")
+text = re.sub(r"0x\w+", "P", run([RESOLVE, "-q", "-f", "trace", "perf.data"]).stdout)
+same(re.findall(r"i=P.*(?= <-)", re.sub(r"n=\d{5,}", "n=N", text)),
+     [r'i=P, s=P "tab\t\"quote", v=P, u=P "tab\t\"quote", n=N', r'i=P, s=P "\377\001A", v=P, u=P "\377\001A", n=7'], "--strings: only of pointers to characters")
+run(["strip", "-g", "pointers"])
+capture("--strings", "-e", "uprobe:./pointers:f_kinds", "--", "./pointers")
+for form in ("trace", "script"):
+    text = run([RESOLVE, "-q", "-f", form, "perf.data"]).stdout
+    same([{i: s for i, s in re.findall(r' s([1-4])="((?:[^"\\]|\\.)*)"', line)} for line in text.splitlines() if "a0=" in line],
+         [{"1": r"tab\t\"quote", "2": "hé", "3": r"tab\t\"quote", "4": "hé"}, {}], f"without debug information only bytes that are text: -f {form}")
+same(re.findall(r' s0="(.*?)"', text), ["ABCD"], "and their end")
 for options, words in ((["--args"], "fields: a0 a1 a2 "), ([], "with --args it has the fields a0, a1 ..")):
     p = run([CAPTURE, *options, "-e", "uprobe:./filtered:f_num", "--filter", "n == 1", "--", "./filtered"], check=False)
     tap.check(p.returncode == 2 and words in p.stderr, f"--filter {options}: the fields that there are", p.stderr)

@@ -208,7 +208,7 @@ int main(void) { char text[] = "on the \\"stack\\""; printf("%ld\\n", six("const
 make("a.c", ARGS, "gcc -O2 a.c -o a")
 capture("--strings", "-e", "call:./a:six", "--", "./a")
 shown = run([RESOLVE, "-q", "-f", "trace", "perf.data"]).stdout
-tap.check('six("constant", 70, 120, 0, "on the "stack"", 12345) = 12536 <- main' in shown, "--strings: the values that were given", shown)
+tap.check(r'six("constant", 70, 120, 0, "on the \"stack\"", 12345) = 12536 <- main' in shown, "--strings: the values that were given", shown)
 capture("--args", "-e", "uprobe:./a:six", "--", "./a")
 shown = run([RESOLVE, "-q", "-f", "script", "perf.data"]).stdout
 tap.check(re.search(r"a0=0x[0-9a-f]+ a1=0x46 a2=0x78 a3=0x0 a4=0x[0-9a-f]+ a5=0x3039", shown), "--args: numbers, in the fields of the sample", shown)
