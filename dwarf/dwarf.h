@@ -181,8 +181,11 @@ struct dwarf_param {
 
 /* A function, or a copy of one that was inlined. */
 struct dwarf_params_of {
-	const struct dwarf_param *v;
+	const struct dwarf_param *v; /* as the source has them */
 	size_t n;
+	/* Its debug information has them in another order, as of a clone for which a compiler has
+	 * changed parameters: they may not be passed as the source's would be. */
+	bool is_reordered;
 };
 
 /* What a call says of a parameter: its value in the caller, if it is passed in `reg`. */

@@ -297,6 +297,7 @@ struct descent {
 	struct dwarf_params_of levels[LEVELS_MAX]; /* outermost first */
 	size_t n;
 	VEC(struct dwarf_param) params; /* of the last level */
+	VEC(uint64_t) origins;		/* of these: DIEs that they are copies of; 0: none */
 	const struct dwarf_call *call;
 	uint64_t innermost; /* offset of the last level's DIE */
 };
@@ -319,6 +320,8 @@ static void find_entry_reg(struct descent *s, const struct dwarf_any_die *d,
 
 static void add_param(struct descent *s, const struct dwarf_any_die *d)
 {
+	const struct dwarf_value of = d->a[DWARF_AT_ORIGIN].v;
+	const uint64_t origin = of.form ? dwarf_value_ref(s->u->cu, of).off : 0;
 	struct dwarf_param param = {0};
 	struct dwarf_param_unit *u = s->u;
 	struct dwarf_attribute a = dwarf_param_inherited(s->p, d, &u, DWARF_AT_NAME);
@@ -337,17 +340,43 @@ static void add_param(struct descent *s, const struct dwarf_any_die *d)
 		dwarf_location_at(s->p, s->u, &d->a[DWARF_AT_LOCATION], s->vaddr, &param.where,
 				  &param.is_list, &param.is_kept);
 	find_entry_reg(s, d, &param);
-	s->p->failed |= vec_push(&s->params, param) != 0;
+	s->p->failed |= vec_push(&s->params, param) || vec_push(&s->origins, origin);
+}
+
+/* Copies of a function refer to its parameters, but may list those that were left out or split
+ * behind the others. Puts them in the order of the source; were they not? */
+static bool sort_params(struct descent *s)
+{
+	bool is_moved = false;
+
+	for (size_t i = 0; i < s->origins.n; i++)
+		if (!s->origins.v[i])
+			return false;
+	for (size_t i = 1; i < s->origins.n && i < s->params.n; i++) {
+		const struct dwarf_param param = s->params.v[i];
+		const uint64_t origin = s->origins.v[i];
+		size_t to = i;
+
+		for (; to && s->origins.v[to - 1] > origin; to--) {
+			s->params.v[to] = s->params.v[to - 1];
+			s->origins.v[to] = s->origins.v[to - 1];
+		}
+		is_moved |= to != i;
+		s->params.v[to] = param;
+		s->origins.v[to] = origin;
+	}
+	return is_moved;
 }
 
 static void end_level(struct descent *s)
 {
 	struct dwarf_params_of *level = &s->levels[s->n - 1];
 
+	level->is_reordered = sort_params(s);
 	level->n = s->params.n;
 	level->v = arena_memdup(&s->p->memory, s->params.v, s->params.n * sizeof *s->params.v);
 	s->p->failed |= level->n && !level->v;
-	s->params.n = 0;
+	s->params.n = s->origins.n = 0;
 }
 
 static bool covers(struct descent *s, const struct dwarf_any_die *d)
@@ -537,6 +566,7 @@ static struct dwarf_site *make_site(struct dwarf_params *p, struct dwarf_param_u
 			  &is_kept);
 	dwarf_param_places(u, &d, &site->is_unoptimized, &site->is_untracked);
 	vec_done(&s->params);
+	vec_done(&s->origins);
 	free(s);
 	return site;
 }

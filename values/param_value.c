@@ -101,7 +101,7 @@ static bool abi_place(const struct frame_view *f, const struct dwarf_params_of *
 	const size_t n_regs = f->machine == EM_X86_64 ? sizeof x86_64_args : sizeof aarch64_args;
 	size_t used = 0, floats = 0, k;
 
-	if (!f->site->is_by_compiler_of_c || hidden_argument(f) ||
+	if (!f->site->is_by_compiler_of_c || params->is_reordered || hidden_argument(f) ||
 	    (f->machine != EM_X86_64 && f->machine != EM_AARCH64))
 		return false;
 	for (k = 0; k < i; k++) {
@@ -165,6 +165,21 @@ static bool is_in_place(const struct frame_view *f, const struct dwarf_params_of
 	}
 }
 
+/* Where a compiler follows its variables, one place for all of the function is true from its first
+ * instruction on: a register for arguments is the one that it is passed in. */
+static bool is_passed_there(const struct frame_view *f, uint64_t reg)
+{
+	const bool is_x86 = f->machine == EM_X86_64;
+	const uint8_t *regs = is_x86 ? x86_64_args : aarch64_args;
+	const size_t n = is_x86 ? sizeof x86_64_args : sizeof aarch64_args;
+
+	for (size_t i = 0; i < n; i++)
+		if (regs[i] == reg)
+			return f->site->is_by_compiler_of_c && !f->site->is_untracked &&
+			       !f->site->is_unoptimized;
+	return false;
+}
+
 static void value_of(struct values *v, size_t view, size_t level, size_t i, struct value_bytes *ret)
 {
 	const struct frame_view *f = &v->views.v[view];
@@ -178,6 +193,8 @@ static void value_of(struct values *v, size_t view, size_t level, size_t i, stru
 	if (p->has_value) {
 		memcpy(ret->v, &p->value, sizeof p->value);
 		memset(ret->known, ret->n <= sizeof p->value, ret->n);
+	} else if (place == OF_REGISTER && is_passed_there(f, reg)) {
+		eval_value(v, view, &p->where, p->is_kept, ret->n, ret);
 	} else if (place == OF_FRAME || place == OF_REGISTER) {
 		value_by_abi(v, f, params, i, ret);
 	} else if (p->is_list || !p->where.code || is_in_place(f, params, i, is_inlined)) {

@@ -268,6 +268,22 @@ make("returns.c", RETURNS, "gcc -O1 returns.c -o returns")
 capture("--args", "-e", "uretprobe:./returns:f_*", "--", "./returns")
 text = run([RESOLVE, "-q", "-f", "trace", "perf.data"]).stdout
 same([int(r, 0) & 0xffffffff for r in re.findall(r" ret=(\w+)", text)], [r & 0xffffffff for i in range(3) for r in (i + 1, -i)], "uretprobe --args: results")
+# An optimizer passes parts of v in the registers of v and w, and w in another one; of others it leaves some out.
+CLONES = """#define N static __attribute__((noinline))
+struct wide { long a, b, c, d; };
+N long f_split(struct wide v, int w) { __asm__ volatile("" ::: "memory"); return v.b * w + v.c; }
+N long f_unused(struct wide *p, int unused, long k) { __asm__ volatile("" ::: "memory"); return p->b + k; }
+__attribute__((noipa)) long call(struct wide *p, long n)
+{
+	return f_split(*p, 5) + f_split(*p, 6) + f_unused(p, 1, n) + f_unused(p, 2, n + 1);
+}
+int main(void) { return call(&(struct wide){11, 22, 33, 44}, 100) == 0; }
+"""
+make("clones.c", CLONES, "gcc -g -O2 clones.c -o clones")
+capture("--args", "-e", "uprobe:./clones:f_*", "--", "./clones")
+text = re.sub(r"0x\w+", "P", run([RESOLVE, "-q", "-f", "trace", "perf.data"]).stdout)
+same(re.findall(r": ([vp]=.*) <- (\w+)", re.sub(r"v={.*}", "v=?", text)), [("v=?, w=5", "f_split"), ("v=?, w=6", "f_split"), ("p=P, unused=?, k=100", "f_unused"), ("p=P, unused=?, k=101", "f_unused")],
+     "--args: parameters of clones, in the source's order")
 # A text is told of what points to characters, or where nothing tells what it points to, of bytes that are text.
 POINTERS = """#define N __attribute__((noipa))
 N int f_kinds(int *i, char *s, void *v, unsigned char *u, long n) { return *i + *s + *(char *)v + *u + (int)n; }

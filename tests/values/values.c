@@ -111,6 +111,42 @@ N int f_sorts(int *v, size_t n, int (*compare)(const void *, const void *), enum
 	qsort(v, n, sizeof *v, compare);
 	return v[0] + c;
 }
+/* Functions whose parameters optimizers leave out, split or know. */
+struct wide {
+	long a, b, c, d;
+};
+static N long f_unused(struct wide *p, int unused, long k, const char *s)
+{
+	KEPT;
+	return p->b + k + s[0];
+}
+static N long f_known(long k, int c, struct wide *p)
+{
+	KEPT;
+	return k * c + p->d;
+}
+static N long f_split(struct wide v, int w)
+{
+	KEPT;
+	return v.b * w + v.c;
+}
+static N long f_split_pointer(struct wide *v, int w, long x)
+{
+	return v->b * w + v->c - x;
+}
+static N long f_address(int unused, long n, int w)
+{
+	KEPT;
+	return f_unused(&(struct wide){.b = n}, 1, w, (const char *)&n) + n;
+}
+N long f_clones(struct wide *p, long n, const char *s)
+{
+	long r = f_unused(p, 1, n, s) + f_unused(p, 2, n + 1, s + 1);
+
+	r += f_known(n, 7, p) + f_known(r, 7, p);
+	r += f_split(*p, 5) + f_split(*p, 6) + f_split_pointer(p, 3, n) + f_split_pointer(p, 4, r);
+	return r + f_address(1, r, 3) + f_address(2, n, 4);
+}
 N int everything(int argc, char **argv)
 {
 	char text[] = "changing";
@@ -120,6 +156,7 @@ N int everything(int argc, char **argv)
 	r += f_many(-1, 200, -300, 60000, -70000, 4000000000u, -5000000000, 18000000000000000000u, true, 2.5);
 	r += f_tail(4, 5) + f_self(3, 1) + f_changes(5, text) + f_sorts(v, 3, f_compare, RED);
 	r += f_lost(argc + 10, r, r / 2);
+	r += (int)f_clones(&(struct wide){argc, 22, 33, 44}, 100 + r, "xyz");
 	r += f_bits((struct bits){5, -7, 1ul << 32, true, BOTH}, 2, (struct empty){});
 	KEPT;
 	return r + argv[0][0];
