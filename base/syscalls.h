@@ -13,7 +13,7 @@
 #define SYSCALL_ARGS_MAX 6
 
 /* A letter for each argument:
- *	d a signed number	u an unsigned one	x an address, bits
+ *	d a signed number	u an unsigned one	x an address	h bits
  *	f a file descriptor	D the folder of the path that follows, or AT_FDCWD
  *	p a path, or another string with an end		b bytes, as many as the next argument says
  *	o permissions		S a signal
@@ -21,7 +21,12 @@
  *	A mode of access()	C flags of clone()	N address family	F operation of
  *futex() K command of fcntl()	V advice of madvise()	T flags of *at()
  *	E flags of pipe2() and dup3()	Y type of a socket	Q flags of epoll_create1()
- *	L operation of epoll_ctl() */
+ *	L operation of epoll_ctl()	I protocol of a socket	G flags of send() and recv()
+ *	k what the command of fcntl() takes	R a limit	H what shutdown() ends
+ *	i request of ioctl()	s, t level and option of a socket	w options of wait4()
+ *	B what rt_sigprocmask() does	a code of arch_prctl()	g flags of getrandom()
+ *	m flags of mremap()	c a clock	j flags of timers	q of timerfd_create()	l of
+ *splice() */
 struct syscall {
 	char name[32];
 	char args[SYSCALL_ARGS_MAX + 1];

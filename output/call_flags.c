@@ -8,8 +8,14 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <time.h>
 #include <unistd.h>
 
 struct flag {
@@ -27,10 +33,17 @@ struct flag {
 	}
 
 /* The low bits of these are a number of their own, the first entries. */
+#if defined __aarch64__
+#define LARGEFILE 0400000 /* the C library's is 0 */
+#else
+#define LARGEFILE 0100000
+#endif
 static const struct flag open_flags[] = {
-	F(O_WRONLY),   F(O_RDWR),     F(O_CREAT),   F(O_EXCL),	  F(O_NOCTTY), F(O_TRUNC),
-	F(O_APPEND),   F(O_NONBLOCK), F(O_TMPFILE), F(O_SYNC),	  F(O_DSYNC),  F(O_DIRECTORY),
-	F(O_NOFOLLOW), F(O_CLOEXEC),  F(O_DIRECT),  F(O_NOATIME), F(O_PATH),   END};
+	F(O_WRONLY),   F(O_RDWR),      F(O_CREAT),   F(O_EXCL),
+	F(O_NOCTTY),   F(O_TRUNC),     F(O_APPEND),  F(O_NONBLOCK),
+	F(O_SYNC),     F(O_DSYNC),     F(O_DIRECT),  {LARGEFILE, "O_LARGEFILE"},
+	F(O_NOFOLLOW), F(O_NOATIME),   F(O_CLOEXEC), F(O_PATH),
+	F(O_TMPFILE),  F(O_DIRECTORY), END};
 static const struct flag protections[] = {F(PROT_READ), F(PROT_WRITE), F(PROT_EXEC),
 					  F(PROT_GROWSDOWN), END};
 static const struct flag map_flags[] = {F(MAP_SHARED_VALIDATE),
@@ -73,6 +86,9 @@ static const struct flag clone_flags[] = {F(CLONE_VM),
 					  F(CLONE_NEWUSER),
 					  F(CLONE_NEWPID),
 					  F(CLONE_NEWNET),
+					  {0x1000, "CLONE_PIDFD"},
+					  {0x2000000, "CLONE_NEWCGROUP"},
+					  {0x80000000, "CLONE_IO"},
 					  END};
 static const struct flag whences[] = {F(SEEK_SET),  F(SEEK_CUR),  F(SEEK_END),
 				      F(SEEK_DATA), F(SEEK_HOLE), END};
@@ -96,6 +112,81 @@ static const struct flag fcntl_commands[] = {F(F_DUPFD),
 static const struct flag socket_types[] = {F(SOCK_STREAM),  F(SOCK_DGRAM),     F(SOCK_RAW),
 					   F(SOCK_RDM),	    F(SOCK_SEQPACKET), F(SOCK_PACKET),
 					   F(SOCK_CLOEXEC), F(SOCK_NONBLOCK),  END};
+static const struct flag message_flags[] = {F(MSG_OOB),
+					    F(MSG_PEEK),
+					    F(MSG_DONTROUTE),
+					    F(MSG_CTRUNC),
+					    F(MSG_TRUNC),
+					    F(MSG_DONTWAIT),
+					    F(MSG_EOR),
+					    F(MSG_WAITALL),
+					    F(MSG_CONFIRM),
+					    F(MSG_ERRQUEUE),
+					    F(MSG_NOSIGNAL),
+					    F(MSG_MORE),
+					    F(MSG_WAITFORONE),
+					    {0x4000000, "MSG_ZEROCOPY"},
+					    F(MSG_FASTOPEN),
+					    F(MSG_CMSG_CLOEXEC),
+					    END};
+static const struct flag wait_options[] = {F(WNOHANG),
+					   {2, "WSTOPPED"},
+					   {4, "WEXITED"},
+					   {8, "WCONTINUED"},
+					   {0x1000000, "WNOWAIT"},
+					   {0x20000000, "__WNOTHREAD"},
+					   {0x40000000, "__WALL"},
+					   {0x80000000, "__WCLONE"},
+					   END};
+static const struct flag clocks[] = {
+	F(CLOCK_REALTIME),	    F(CLOCK_MONOTONIC),	    F(CLOCK_PROCESS_CPUTIME_ID),
+	F(CLOCK_THREAD_CPUTIME_ID), F(CLOCK_MONOTONIC_RAW), F(CLOCK_REALTIME_COARSE),
+	F(CLOCK_MONOTONIC_COARSE),  F(CLOCK_BOOTTIME),	    F(CLOCK_REALTIME_ALARM),
+	F(CLOCK_BOOTTIME_ALARM),    F(CLOCK_TAI),	    END};
+static const struct flag timer_flags[] = {F(TIMER_ABSTIME), END};
+static const struct flag timerfd_flags[] = {F(TFD_CLOEXEC), F(TFD_NONBLOCK), END};
+static const struct flag splice_flags[] = {{1, "SPLICE_F_MOVE"},
+					   {2, "SPLICE_F_NONBLOCK"},
+					   {4, "SPLICE_F_MORE"},
+					   {8, "SPLICE_F_GIFT"},
+					   END};
+static const struct flag mask_changes[] = {F(SIG_BLOCK), F(SIG_UNBLOCK), F(SIG_SETMASK), END};
+static const struct flag arch_codes[] = {{0x1001, "ARCH_SET_GS"},
+					 {0x1002, "ARCH_SET_FS"},
+					 {0x1003, "ARCH_GET_FS"},
+					 {0x1004, "ARCH_GET_GS"},
+					 {0x1011, "ARCH_GET_CPUID"},
+					 {0x1012, "ARCH_SET_CPUID"},
+					 END};
+static const struct flag random_flags[] = {
+	{1, "GRND_NONBLOCK"}, {2, "GRND_RANDOM"}, {4, "GRND_INSECURE"}, END};
+static const struct flag remap_flags[] = {
+	{1, "MREMAP_MAYMOVE"}, {2, "MREMAP_FIXED"}, {4, "MREMAP_DONTUNMAP"}, END};
+static const struct flag ioctl_requests[] = {
+	F(TCGETS),	 F(TCSETS),	 F(TCSETSW),	  F(TCSETSF),
+	F(TCFLSH),	 F(TIOCGWINSZ),	 F(TIOCSWINSZ),	  F(TIOCGPGRP),
+	F(TIOCSPGRP),	 F(TIOCSCTTY),	 F(TIOCNOTTY),	  F(TIOCGPTN),
+	F(TIOCSPTLCK),	 F(TIOCGPTPEER), F(FIONREAD),	  F(FIONBIO),
+	F(FIOASYNC),	 F(FIOCLEX),	 F(FIONCLEX),	  F(SIOCGIFCONF),
+	F(SIOCGIFFLAGS), F(SIOCGIFADDR), F(SIOCGIFINDEX), END};
+static const struct flag limits[] = {F(RLIMIT_CPU),
+				     F(RLIMIT_FSIZE),
+				     F(RLIMIT_DATA),
+				     F(RLIMIT_STACK),
+				     F(RLIMIT_CORE),
+				     F(RLIMIT_RSS),
+				     F(RLIMIT_NPROC),
+				     F(RLIMIT_NOFILE),
+				     F(RLIMIT_MEMLOCK),
+				     F(RLIMIT_AS),
+				     F(RLIMIT_LOCKS),
+				     F(RLIMIT_SIGPENDING),
+				     {12, "RLIMIT_MSGQUEUE"},
+				     {13, "RLIMIT_NICE"},
+				     {14, "RLIMIT_RTPRIO"},
+				     {15, "RLIMIT_RTTIME"},
+				     END};
+static const struct flag shutdown_ways[] = {F(SHUT_RD), F(SHUT_WR), F(SHUT_RDWR), END};
 static const struct flag epoll_flags[] = {F(EPOLL_CLOEXEC), END};
 static const struct flag epoll_operations[] = {F(EPOLL_CTL_ADD), F(EPOLL_CTL_DEL), F(EPOLL_CTL_MOD),
 					       END};
@@ -136,6 +227,19 @@ static const struct kind {
 	{'E', true, open_flags, "0", 0},
 	{'Y', true, socket_types, "0", 0xf},
 	{'Q', true, epoll_flags, "0", 0},
+	{'G', true, message_flags, "0", 0},
+	{'R', false, limits, "RLIMIT_CPU", 0},
+	{'H', false, shutdown_ways, "SHUT_RD", 0},
+	{'w', true, wait_options, "0", 0},
+	{'c', false, clocks, "CLOCK_REALTIME", 0},
+	{'j', true, timer_flags, "0", 0},
+	{'q', true, timerfd_flags, "0", 0},
+	{'l', true, splice_flags, "0", 0},
+	{'B', false, mask_changes, "SIG_BLOCK", 0},
+	{'a', false, arch_codes, "0", 0},
+	{'g', true, random_flags, "0", 0},
+	{'m', true, remap_flags, "0", 0},
+	{'i', false, ioctl_requests, "0", 0},
 	{'L', false, epoll_operations, "0", 0},
 	{'V', false, advices, "MADV_NORMAL", 0},
 };
@@ -180,11 +284,21 @@ static void add_bits(struct text *t, const struct kind *k, uint64_t v)
 		text_str(t, k->zero);
 }
 
+/* The C library keeps some of the real-time signals for itself. */
+enum { KERNEL_SIGRTMIN = 32, KERNEL_SIGRTMAX = 64 };
+
 static void add_signal(struct text *t, uint64_t v)
 {
 	const char *name = v < 65 ? sigabbrev_np((int)v) : NULL;
 
-	if (name) {
+	name = v == SIGIO ? "IO" : name;
+	if (v >= KERNEL_SIGRTMIN && v <= KERNEL_SIGRTMAX) {
+		text_str(t, v == KERNEL_SIGRTMIN   ? "SIGRTMIN"
+			    : v == KERNEL_SIGRTMAX ? "SIGRTMAX"
+						   : "SIGRT_");
+		if (v != KERNEL_SIGRTMIN && v != KERNEL_SIGRTMAX)
+			text_dec(t, v - KERNEL_SIGRTMIN, 0);
+	} else if (name) {
 		text_str(t, "SIG");
 		text_str(t, name);
 	} else {

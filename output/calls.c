@@ -6,6 +6,7 @@
  * entry. */
 #include "output/calls.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -15,6 +16,7 @@
 #include "base/err.h"
 #include "base/strtab.h"
 #include "output/call_flags.h"
+#include "output/call_special.h"
 #include "output/probe_fields.h"
 #include "reader/reader.h"
 
@@ -269,16 +271,20 @@ static void add_arg(struct calls *c, struct text *t, const struct span *s, const
 			text_str(t, "NULL");
 		text_str(t, text && is_late ? "?" : "");
 		text_str(t, !text && v && letter == 'p' ? " (not read)" : "");
-	} else if (!call_flags_add(t, letter, v)) {
-		add_hex(t, v);
+	} else if (!call_special_arg(t, &e->call, e->args, i) && !call_flags_add(t, letter, v)) {
+		if (letter == 'x' && !v)
+			text_str(t, "NULL");
+		else
+			add_hex(t, v);
 	}
 }
 
 /* A third argument of open() is read only where it creates a file. */
 static bool is_used(const struct entered *e, size_t i)
 {
-	return e->call.args[i] != 'o' || !i || e->call.args[i - 1] != 'O' ||
-	       e->args[i - 1] & O_CREAT || (e->args[i - 1] & O_TMPFILE) == O_TMPFILE;
+	return (e->call.args[i] != 'o' || !i || e->call.args[i - 1] != 'O' ||
+		e->args[i - 1] & O_CREAT || (e->args[i - 1] & O_TMPFILE) == O_TMPFILE) &&
+	       call_special_is_used(&e->call, e->args, i);
 }
 
 static bool is_fault(const char *s, size_t n)
@@ -468,6 +474,8 @@ void calls_args(struct calls *c, struct text *t, const struct span *s)
 			calls_fields(c, t, &c->p->log.v[s->entry]);
 		return;
 	}
+	if (call_special_args(t, &e.call, e.args, c->cpu && c->cpu->e_machine == EM_X86_64))
+		return;
 	for (size_t i = 0; e.call.args[i] && is_used(&e, i); i++) {
 		text_str(t, i ? ", " : "");
 		add_arg(c, t, s, &e, i);
@@ -621,6 +629,9 @@ void calls_result(struct calls *c, struct text *t, const struct span *s)
 		}
 		return;
 	}
+	if (calls_is_syscall(c, s) && parse_entered(c, s, &e) &&
+	    call_special_result(t, &e.call, e.args, v))
+		return;
 	if (calls_is_syscall(c, s) ? parse_entered(c, s, &e) && name_is(e.call.name, addresses)
 				   : v > SMALL_MAX || v < -SMALL_MAX)
 		add_hex(t, (uint64_t)v);

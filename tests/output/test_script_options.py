@@ -60,7 +60,7 @@ for options, words in ((("-F", "uregs"), "not kept"), (("-F", "nope:ip"), "none 
 PROGRAM = """#include <stdlib.h>
 __attribute__((noinline)) unsigned leaf(unsigned n) { unsigned s = 0; for (unsigned i = 0; i < n; i++) s = s * 7 + i; return s; }
 __attribute__((noinline)) unsigned mid(unsigned n) { return leaf(n) + leaf(n / 2); }
-int main(void) { unsigned s = 0; for (int i = 0; i < 3000; i++) s += mid(20000 + i); return s == 1; }
+int main(void) { unsigned s = 0; for (int i = 0; i < 4500; i++) s += mid(20000 + i); return s == 1; }
 """
 
 
