@@ -466,6 +466,52 @@ static int make_kernel_probe(struct event *e, struct probe_event *p,
 	return 0;
 }
 
+static bool has_place(const struct probe_places *p, uint64_t off)
+{
+	size_t lo = 0, hi = p->places.n;
+
+	while (lo < hi) { /* they are sorted */
+		const size_t mid = lo + (hi - lo) / 2;
+
+		if (p->places.v[mid].off == off)
+			return true;
+		if (p->places.v[mid].off < off)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return false;
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return !strcmp(a, b) ||
+	       (!stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino);
+}
+
+/* Leaves out the places that are probed for an event before it, all of whose hits are recorded. */
+static void leave_out_known(const struct probe_events *set, struct probe_event *p)
+{
+	for (size_t i = 0; i < set->made.n && !p->event->is_trigger && !*p->event->filter; i++) {
+		const struct probe_event *other = set->made.v[i];
+		struct probe_places *mine = &p->found;
+		size_t n = 0;
+
+		if (other == p || !other->event || other->kind != p->kind ||
+		    *other->event->filter || other->event->is_trigger ||
+		    !is_same_file(other->found.path, mine->path))
+			continue;
+		for (size_t k = 0; k < mine->places.n; k++)
+			if (!has_place(&other->found, mine->places.v[k].off))
+				mine->places.v[n++] = mine->places.v[k];
+		p->known_by = n < mine->places.n ? other->event : p->known_by;
+		p->n_known += mine->places.n - n;
+		mine->places.n = n;
+	}
+}
+
 int probe_event_make(struct probe_events *set, struct event *e, const struct probe_target *target,
 		     struct err *err)
 {
@@ -485,6 +531,9 @@ int probe_event_make(struct probe_events *set, struct event *e, const struct pro
 		rc = probe_find(&spec, target->pid, &p->found, err);
 	if (rc)
 		return rc;
+	p->kind = spec.kind;
+	p->event = e;
+	leave_out_known(set, p);
 	e->n_places = p->found.places.n;
 	if (!e->n_places) { /* the ends of what never returns: an event that does not come */
 		e->type = PERF_TYPE_SOFTWARE;

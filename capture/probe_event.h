@@ -22,7 +22,12 @@ struct probe_event {
 	struct probe_places found; /* the kernel reads found.path when a counter is opened */
 	struct text fields;	   /* what is read at a hit, as tracefs takes it */
 	size_t n_refused;	   /* places that the kernel cannot probe */
-	char tracefs_name[64];	   /* "unspool_PID/N"; "": none is in tracefs */
+	enum probe_kind kind;
+	const struct event *event;
+	/* Places that an event before it has, and that event: a call is told once. */
+	size_t n_known;
+	const struct event *known_by;
+	char tracefs_name[64]; /* "unspool_PID/N"; "": none is in tracefs */
 };
 
 struct probe_events {

@@ -375,6 +375,21 @@ static void note_endless(struct session *s, const struct event *e, const struct 
 			     what, found->n_endless);
 }
 
+static void note_known(struct session *s, const struct event *e, const struct probe_event *p)
+{
+	const size_t n = p->n_known + p->found.places.n;
+
+	if (!p->n_known || p->kind == PROBE_LEAVE) /* said of its call: */
+		return;
+	if (n == 1)
+		capture_note(s->result, "%s: is probed already, for %s", e->name,
+			     p->known_by->name);
+	else
+		capture_note(s->result, "%s: %zu of its %zu places %s probed already, for %s",
+			     e->name, p->n_known, n, p->n_known == 1 ? "is" : "are",
+			     p->known_by->name);
+}
+
 static void note_places(struct session *s, const struct event *e)
 {
 	const struct probe_event *p = s->probes.made.v[s->probes.made.n - 1];
@@ -385,6 +400,7 @@ static void note_places(struct session *s, const struct event *e)
 		 p->n_refused);
 
 	note_endless(s, e, found);
+	note_known(s, e, p);
 	if (found->by_last_part && found->places.n)
 		capture_note(s->result, "%s: taken for %s%s", e->name, found->places.v[0].name,
 			     found->places.n > 1 ? " and others that end like it" : "");
@@ -416,6 +432,14 @@ static void note_places(struct session *s, const struct event *e)
 			     "%s: %zu jumps to other functions are conditional: a call "
 			     "that ends there has no known end",
 			     e->name, found->n_conditional);
+}
+
+/* Are all places of the probe that was made last those of events before it? */
+static bool is_known(const struct session *s)
+{
+	const struct probe_event *p = s->probes.made.v[s->probes.made.n - 1];
+
+	return p->n_known && !p->found.places.n;
 }
 
 /* Options that say something of probes, where there are none. */
@@ -460,8 +484,13 @@ static int make_probes(struct session *s, struct err *err)
 
 		if (rc)
 			return rc;
-		if (e->is_probe && !e->is_kernel_probe)
-			note_places(s, e);
+		if (!e->is_probe || e->is_kernel_probe)
+			continue;
+		note_places(s, e);
+		if (is_known(s)) {
+			memmove(e, e + 1, (--s->n_events - i) * sizeof *e);
+			i--;
+		}
 	}
 	note_unused(s);
 	return 0;

@@ -146,6 +146,16 @@ text = run([RESOLVE, "-q", "-f", "script", "perf.data"]).stdout
 tap.check(all(re.search(rf"{start} func_", text) for start in set(re.findall(r"\((\w+) <-", text))), "and -f script", text)
 text = run([RESOLVE, "-o", "out.folded", "perf.data"]).stderr
 tap.check("return probes put" in text and "call:FILE" in text, "lost callers: return probes are named as the cause", text)
+# A call is told once, whatever patterns mean it.
+for events in ("uprobe:./hello:func_d,uprobe:./hello:func_*", "uprobe:./hello:func_*,uprobe:./hello:func_d", "uprobe:./hello:func_[ad]*,uprobe:hello:func_*"):
+    events = events.replace("func_[ad]*", "func_?").replace(":hello", f":{os.getcwd()}/hello")
+    p = capture("-e", events, "--", "./hello")
+    text = run([RESOLVE, "-q", "-f", "trace", "perf.data"]).stdout
+    tap.check(p.n_samples == 12 and "probed already, for uprobe:./hello:func_" in p.stderr, f"{events}: each call once", p.stderr)
+    same(re.findall(r"<- (\w+)$", text, re.M), ["func_a", "func_b", "func_c", "func_d"] * 3, "and in order")
+capture("-e", "call:./hello:func_d,call:./hello:func_*", "--", "./hello")
+text = run([RESOLVE, "-q", "-f", "trace", "perf.data"]).stdout
+same(re.findall(r"ms\): \S+ (func_\w)\(\)", text), ["func_a", "func_b", "func_c", "func_d"] * 3, "call: of two patterns: each call with its end")
 off = next(int(line.split()[0], 16) for line in run(["nm", "hello"]).stdout.splitlines() if line.endswith(" func_d"))
 same(probed(f"uprobe:./hello:{off:#x}", "./hello"), {chain: 3}, "an address of the file")
 # the kernel counts on each CPU
@@ -289,7 +299,7 @@ POINTERS = """#define N __attribute__((noipa))
 N int f_kinds(int *i, char *s, void *v, unsigned char *u, long n) { return *i + *s + *(char *)v + *u + (int)n; }
 int main(void)
 {
-	int i = 0x41424344, letters[2] = {0x44434241, 0};
+	int i = 0x41ff4344, letters[2] = {0x44434241, 0};
 	char s[] = "tab\\t\\"quote", bytes[] = "\\xff\\x01" "A", v[] = "h\\xc3\\xa9";
 	f_kinds(&i, s, v, (unsigned char *)s, (long)v);
 	f_kinds(letters, bytes, bytes, (unsigned char *)bytes, 7);
