@@ -52,6 +52,9 @@ def stacks(data, *options):
 
 
 def compare(what, flags, symbols):
+    # Maglev, on by default since V8 12, inlines: such callers have no frame.
+    if "--maglev " in run(["./node", "--v8-options"]).stdout:
+        flags = ["--no-maglev", *flags]
     perf_record("-F", "1999", "--call-graph", "dwarf,16384", "-e", "cpu-clock:u", "-o", "node.data", "sh", "-c",
                 'echo $$ > pid; exec ./node "$@"', "sh", "--perf-basic-prof", "--interpreted-frames-native-stack", *flags, "Chain.js", "900")
     with open("pid") as f:
