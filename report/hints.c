@@ -164,12 +164,12 @@ static const char *root_help(const struct loaded *p, enum unwind_stop why)
 		[UNWIND_STOP_BAD_CFI] = "another unwinder may do better: --unwinder=libdw",
 		[UNWIND_STOP_NO_MAP] = before_it_began,
 		[UNWIND_STOP_DEPTH] = "raise --max-stack",
-		[UNWIND_STOP_SWITCHED] = "a sample holds one stack: Go's runtime and signal "
-					 "handlers run on stacks of their own",
 	};
 
 	if (why == UNWIND_STOP_NO_CFI)
 		return report_roots_help(p);
+	if (why == UNWIND_STOP_SWITCHED)
+		return report_switch_help(p);
 	if (why == UNWIND_STOP_NO_MAP && has_return_probes(p->profile))
 		return return_probes;
 	return help[why] ? help[why] : "--stats says more";

@@ -20,6 +20,8 @@ const char *report_module_lacks(const struct loaded *p, const struct dso *dso, c
 const char *report_runtime_help(const struct loaded *p, uint32_t pid);
 /* What helps against stacks that end in code without unwind tables. A static text. */
 const char *report_roots_help(const struct loaded *p);
+/* What is to be known of stacks that go on on another one. A static text. */
+const char *report_switch_help(const struct loaded *p);
 
 /* By dso id, for all modules of a profile: a stack is counted for the module in which it ends, a
  * frame for the module of its code. The caller frees the result; NULL when out of memory. */

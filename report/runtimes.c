@@ -41,7 +41,7 @@ static const struct {
 	 WITH("PCRE2's compiled patterns have no names", "stacks through them need `capture`")},
 };
 
-enum { JAVA, LIBNODE, NODE, RUNTIMES = sizeof runtimes / sizeof *runtimes };
+enum { JAVA, LIBNODE, NODE, ERLANG, RUNTIMES = sizeof runtimes / sizeof *runtimes };
 
 /* The runtime of a process, 0: the first in the table of any. RUNTIMES: none is known. */
 static size_t find_runtime(const struct loaded *p, uint32_t pid)
@@ -101,4 +101,13 @@ const char *report_roots_help(const struct loaded *p)
 		       "which copies it, or frame pointers; other code needs its unwind tables "
 		       "(not built with -fno-asynchronous-unwind-tables)";
 	}
+}
+
+const char *report_switch_help(const struct loaded *p)
+{
+	if (find_runtime(p, 0) == ERLANG)
+		return "a sample holds one stack: C that Erlang calls (garbage collection, BIFs) "
+		       "runs on the scheduler's, not on that of its process";
+	return "a sample holds one stack: Go's runtime and signal handlers run on stacks of their "
+	       "own";
 }

@@ -340,7 +340,8 @@ static bool innermost_step(struct walk *w, struct cursor *c, const struct map *m
  * nothing of the other (beam_asm.hpp, emit_enter_runtime()). */
 static enum unwind_stop erlang_stop(struct walk *w, const struct cursor *c, enum unwind_stop stop)
 {
-	if (stop != UNWIND_STOP_NO_CFI || !c->fp_known || !runs_erlang(w))
+	if ((stop != UNWIND_STOP_NO_CFI && stop != UNWIND_STOP_TRUNCATED_STACK) || !c->fp_known ||
+	    !runs_erlang(w))
 		return stop;
 	if (!c->fp)
 		return c->how == FRAME_SAMPLE ? stop : UNWIND_STOP_END;
@@ -364,14 +365,18 @@ static enum unwind_stop guess(struct walk *w, struct cursor *c, enum unwind_stop
 		return WALK_ON;
 	if (stop == UNWIND_STOP_NO_CFI)
 		stop = is_jit(map) ? jit_code_step(w, c, &has_fp) : code_step(w, c, map);
-	if (!has_fp)
+	/* Behind a call of C Erlang's code loads both pointers from memory, where the paths of its
+	 * machine code end. What has called keeps its frame pointer, or none does. */
+	if (!has_fp && (innermost || !runs_erlang(w)))
+		return stop;
+	if (!has_fp && !c->fp)
 		return erlang_stop(w, c, stop);
 	if (stop == UNWIND_STOP_NO_CFI && is_jit(map))
 		stop = jit_ahead_step(w, c);
 	if (stop == UNWIND_STOP_NO_CFI && is_jit(map) && !jit_memory_find(w, c->ip, &memory))
 		fallback_note_jit(w, c->ip - c->is_return_address);
 	if (stop == WALK_ON || stop == UNWIND_STOP_TRUNCATED_STACK)
-		return stop;
+		return is_jit(map) ? erlang_stop(w, c, stop) : stop;
 	if (innermost && innermost_step(w, c, map, stop))
 		return WALK_ON;
 	if (stop == UNWIND_STOP_NO_CFI && copied_stub_step(w, &caller, map) &&
@@ -384,7 +389,7 @@ static enum unwind_stop guess(struct walk *w, struct cursor *c, enum unwind_stop
 		*c = caller;
 		return WALK_ON;
 	case FP_OWNER_UNKNOWN:
-		return stop;
+		return is_jit(map) ? erlang_stop(w, c, stop) : stop;
 	case FP_OWNER_SELF:
 		if (stop != UNWIND_STOP_NO_CFI || is_jit(map) || !innermost ||
 		    !has_callers_fp(w, map, c))
