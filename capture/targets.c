@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "capture/targets.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -88,6 +89,13 @@ int cpu_list_parse(struct cpu_list *ret, const char *text, const char *what, str
 	return 0;
 }
 
+bool cpu_of_stat_line(const char *line, int *cpu)
+{
+	/* The first line is the sum, "cpu  25334 0 ..": its time is no CPU. */
+	return !strncmp(line, "cpu", 3) && isdigit((unsigned char)line[3]) &&
+	       sscanf(line + 3, "%d ", cpu) == 1 && *cpu < TARGETS_CPU_MAX;
+}
+
 /* For chroots without /sys: /proc/stat has a line for each CPU. */
 static int cpu_list_of_stat(struct cpu_list *ret, struct err *err)
 {
@@ -99,7 +107,7 @@ static int cpu_list_of_stat(struct cpu_list *ret, struct err *err)
 	if (!f)
 		return err_errno(err, errno, "/proc/stat", "open");
 	while (!rc && fgets(line, sizeof line, f))
-		if (sscanf(line, "cpu%d ", &cpu) == 1 && cpu < TARGETS_CPU_MAX)
+		if (cpu_of_stat_line(line, &cpu))
 			rc = vec_push(&l.cpus, cpu);
 	fclose(f);
 	if (rc) {

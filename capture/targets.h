@@ -21,6 +21,8 @@ struct cpu_list {
 int cpu_list_parse(struct cpu_list *ret, const char *text, const char *what, struct err *err);
 /* The CPUs that are online. */
 int cpu_list_online(struct cpu_list *ret, struct err *err);
+/* Whether a line of /proc/stat is that of one CPU, and of which. */
+bool cpu_of_stat_line(const char *line, int *cpu);
 void cpu_list_done(struct cpu_list *l);
 
 /* Threads without repetition. A zeroed list is empty. */

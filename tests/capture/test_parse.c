@@ -75,6 +75,20 @@ static void online_cpus(void **state)
 	cpu_list_done(&l);
 }
 
+static void lines_of_stat(void **state)
+{
+	int cpu = -1;
+
+	(void)state;
+	assert_false(cpu_of_stat_line("cpu  25334 0 2790 10250\n", &cpu));
+	assert_false(cpu_of_stat_line("intr 1234 0 1\n", &cpu));
+	assert_false(cpu_of_stat_line("cpu65536 1 2\n", &cpu));
+	assert_true(cpu_of_stat_line("cpu0 25334 0 2790\n", &cpu));
+	assert_int_equal(cpu, 0);
+	assert_true(cpu_of_stat_line("cpu17 1 2 3\n", &cpu));
+	assert_int_equal(cpu, 17);
+}
+
 static void events(void **state)
 {
 	static const struct {
@@ -169,9 +183,8 @@ static void event_lists(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(cpu_lists),
-		cmocka_unit_test(online_cpus),
-		cmocka_unit_test(events),
+		cmocka_unit_test(cpu_lists),	 cmocka_unit_test(online_cpus),
+		cmocka_unit_test(lines_of_stat), cmocka_unit_test(events),
 		cmocka_unit_test(event_lists),
 	};
 
