@@ -143,8 +143,10 @@ static void drop(struct switches *w, struct held **h)
 static void forget(struct switches *w, struct switch_thread *t)
 {
 	for (int k = 0; k < SWITCH_KINDS; k++)
-		drop(w, &t->held[k]);
+		for (int i = 0; i < SWITCH_LENGTHS; i++)
+			drop(w, &t->shares[k][i].held);
 	drop(w, &t->fresh);
+	drop(w, &t->own);
 	hash_remove(&w->by_tid, t->tid);
 	*t = w->threads.v[--w->threads.n];
 	if (t < w->threads.v + w->threads.n) /* replaces a key, so it needs no memory */
@@ -161,28 +163,52 @@ static void note_time(struct switches *w, uint64_t time_ns)
 
 /* ---- delivering ----------------------------------------------------------------------------- */
 
-/* Delivers the sample of a kind with what it stands for. Without a sample, `at_end` delivers the
- * time alone. */
-static int flush(struct perf_file *f, struct switch_thread *t, int kind, bool at_end)
+static unsigned length_of(uint64_t ns)
+{
+	const unsigned log2 = ns ? 63 - (unsigned)__builtin_clzll(ns) : 0;
+	const unsigned i = log2 < 12 ? 0 : (log2 - 10) / 2;
+
+	return i < SWITCH_LENGTHS ? i : SWITCH_LENGTHS - 1;
+}
+
+/* Delivers the sample that is held, with what it stands for. */
+static int flush(struct perf_file *f, int kind, struct switch_share *s)
 {
 	struct switches *w = &f->switches;
-	const struct perf_event *e = w->events[kind];
 	int rc = 0;
 
-	if (t->held[kind] && t->counts[kind])
-		rc = deliver_weighed(f, t->held[kind], e, t->ns[kind]);
-	else if (at_end && t->counts[kind])
-		rc = deliver_bare(f, t->pid, t->tid, w->last_ns, e, t->ns[kind]);
-	else if (!at_end && !t->held[kind])
+	if (!s->held)
 		return 0; /* it counts with the first one */
-	t->ns[kind] = 0;
-	t->counts[kind] = false;
-	drop(w, &t->held[kind]);
+	if (s->counts)
+		rc = deliver_weighed(f, s->held, w->events[kind], s->ns);
+	drop(w, &s->held);
+	s->ns = 0;
+	s->counts = false;
+	return rc;
+}
+
+/* Adds a time that is over to those that are about as long. */
+static int share(struct perf_file *f, struct switch_thread *t, uint64_t ns)
+{
+	struct switch_share *s = &t->shares[t->kind][length_of(ns)];
+	int rc = 0;
+
+	if (t->own) {
+		rc = flush(f, t->kind, s);
+		s->held = t->own;
+		t->own = NULL;
+	} else {
+		f->stats.switches.carried_ns += ns;
+	}
+	if (t->kind == SWITCH_WAITS && t->state == SWITCH_OFF && !t->is_woken)
+		t->unclaimed_ns[length_of(ns)] += ns;
+	s->ns += ns;
+	s->counts = true;
 	return rc;
 }
 
 /* Adds a time to what it is a part of, and to the totals. */
-static void account(struct perf_file *f, struct switch_thread *t, uint64_t now)
+static int account(struct perf_file *f, struct switch_thread *t, uint64_t now)
 {
 	struct switches *w = &f->switches;
 	struct perf_switch_times *total = &f->stats.switches;
@@ -192,20 +218,17 @@ static void account(struct perf_file *f, struct switch_thread *t, uint64_t now)
 	total->wall_ns += ns;
 	if (t->state == SWITCH_ON || t->state == SWITCH_LOST) {
 		*(t->state == SWITCH_ON ? &total->on_ns : &total->unknown_ns) += ns;
-		return;
+		drop(w, &t->own);
+		return 0;
 	}
 	if (t->kind == SWITCH_READY)
 		total->ready_ns += ns;
 	else
 		total->off_ns += ns;
-	if (ns < w->least_ns)
-		return;
-	if (!t->has_own)
-		total->carried_ns += ns;
-	if (t->kind == SWITCH_WAITS && t->state == SWITCH_OFF && !t->is_woken)
-		t->unclaimed_ns += ns;
-	t->ns[t->kind] += ns;
-	t->counts[t->kind] = true;
+	if (ns >= w->least_ns)
+		return share(f, t, ns);
+	drop(w, &t->own);
+	return 0;
 }
 
 /* include/trace/events/sched.h: common fields (8 bytes), char prev_comm[16], pid_t prev_pid, int
@@ -260,33 +283,31 @@ int switches_sample(struct perf_file *f, const struct perf_sample *s, struct hel
 
 static int switch_out(struct perf_file *f, struct switch_thread *t, uint64_t now, int kind)
 {
-	int rc = 0;
+	int rc;
 
 	/* When it was off already, the record of its return was lost, and so is which part of the
 	 * time it ran. */
 	t->state = t->state == SWITCH_OFF ? SWITCH_LOST : SWITCH_ON;
-	account(f, t, now);
+	rc = account(f, t, now);
 	t->state = SWITCH_OFF;
 	t->kind = (uint8_t)kind;
 	t->since_ns = now;
-	t->has_own = t->fresh;
 	t->is_woken = false;
-	if (!t->fresh)
-		return 0;
-	if (t->held[kind])
-		rc = flush(f, t, kind, false);
-	t->held[kind] = t->fresh;
+	t->own = t->fresh;
 	t->fresh = NULL;
 	return rc;
 }
 
 static int switch_in(struct perf_file *f, struct switch_thread *t, uint64_t now)
 {
+	const uint64_t ns = now > t->since_ns ? now - t->since_ns : 0;
 	const int kind = t->kind;
+	int rc = account(f, t, now); /* unknown: it was off since the beginning */
 
-	account(f, t, now); /* unknown: it was off since the beginning */
 	t->state = SWITCH_ON;
-	return f->switches.held_bytes > HELD_BYTES_MAX ? flush(f, t, kind, false) : 0;
+	if (!rc && f->switches.held_bytes > HELD_BYTES_MAX)
+		rc = flush(f, kind, &t->shares[kind][length_of(ns)]);
+	return rc;
 }
 
 void switches_begin_thread(struct perf_file *f, uint32_t pid, uint32_t tid, uint64_t time_ns,
@@ -307,14 +328,30 @@ void switches_begin_thread(struct perf_file *f, uint32_t pid, uint32_t tid, uint
 	f->stats.switches.threads++;
 }
 
+/* Delivers all of a kind, and what has no sample without a stack. */
+static int end_kind(struct perf_file *f, struct switch_thread *t, int kind)
+{
+	const struct switches *w = &f->switches;
+	uint64_t bare_ns = 0;
+	int rc = 0;
+
+	for (int i = 0; i < SWITCH_LENGTHS && !rc; i++) {
+		rc = flush(f, kind, &t->shares[kind][i]);
+		bare_ns += t->shares[kind][i].ns;
+	}
+	if (!rc && bare_ns)
+		rc = deliver_bare(f, t->pid, t->tid, w->last_ns, w->events[kind], bare_ns);
+	return rc;
+}
+
 static int end_thread(struct perf_file *f, struct switch_thread *t, uint64_t time_ns)
 {
 	int rc = 0;
 
 	if (t->state != SWITCH_UNKNOWN)
-		account(f, t, time_ns);
+		rc = account(f, t, time_ns);
 	for (int k = 0; k < SWITCH_KINDS && !rc; k++)
-		rc = flush(f, t, k, true);
+		rc = end_kind(f, t, k);
 	forget(&f->switches, t);
 	return rc;
 }
@@ -338,6 +375,17 @@ int switches_end_some(struct perf_file *f)
 	return rc ? rc : 1;
 }
 
+/* The epoch of a sample that is held, if it is older than `oldest`. */
+static uint64_t older_epoch(struct perf_file *f, const struct switch_thread *t, struct held *h,
+			    uint64_t now, uint64_t oldest)
+{
+	if (!h)
+		return oldest;
+	if (h->epoch + EPOCHS_KEPT < now)
+		held_refresh(f, h, t->pid, t->tid, now);
+	return h->epoch < oldest ? h->epoch : oldest;
+}
+
 uint64_t switches_oldest_epoch(struct perf_file *f, uint64_t now)
 {
 	struct switches *w = &f->switches;
@@ -345,16 +393,12 @@ uint64_t switches_oldest_epoch(struct perf_file *f, uint64_t now)
 
 	for (size_t i = 0; i < w->threads.n; i++) {
 		struct switch_thread *t = &w->threads.v[i];
-		struct held *all[] = {t->held[0], t->held[1], t->fresh};
 
-		for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
-			if (!all[k])
-				continue;
-			if (all[k]->epoch + EPOCHS_KEPT < now)
-				held_refresh(f, all[k], t->pid, t->tid, now);
-			if (all[k]->epoch < oldest)
-				oldest = all[k]->epoch;
-		}
+		oldest = older_epoch(f, t, t->fresh, now, oldest);
+		oldest = older_epoch(f, t, t->own, now, oldest);
+		for (int k = 0; k < SWITCH_KINDS; k++)
+			for (int n = 0; n < SWITCH_LENGTHS; n++)
+				oldest = older_epoch(f, t, t->shares[k][n].held, now, oldest);
 	}
 	return oldest;
 }
@@ -374,7 +418,7 @@ int switches_waking(struct perf_file *f, struct perf_sample *s)
 	struct switches *w = &f->switches;
 	struct switch_thread *t = w->foreign_pids ? NULL : find(w, raw_pid(f, s));
 	const struct machine_place *place;
-	uint64_t ns;
+	uint64_t ns, *unclaimed;
 
 	if (!t || t->state != SWITCH_OFF || t->kind != SWITCH_WAITS || t->is_woken)
 		return 0;
@@ -385,8 +429,9 @@ int switches_waking(struct perf_file *f, struct perf_sample *s)
 	place = machine_place(f->machine, t->pid, t->tid);
 	if (!place)
 		return err_nomem(&f->err);
-	ns += t->unclaimed_ns;
-	t->unclaimed_ns = 0;
+	unclaimed = &t->unclaimed_ns[length_of(ns)];
+	ns += *unclaimed;
+	*unclaimed = 0;
 	f->stats.switches.woken_ns += ns;
 	s->event = w->waker;
 	s->period = ns;

@@ -2,10 +2,12 @@
  *
  * PERF_RECORD_SWITCH says when a thread got and gave up a processor
  * (include/uapi/linux/perf_event.h), a sample of sched:sched_switch with which stack it gave it up.
- * A sample waits here until the next one of its kind and thread, and is then delivered with the
- * time that the thread was without a processor since: its own wait, and those after it that have no
- * sample, so that the sum of each thread is exact however many of its switches were sampled. What a
- * thread waited before its first sample counts with that.
+ * Where switches come too fast for all to have a sample, those that have one stand for others that
+ * were about as long, of the same thread: a sample waits here until the next such one, and is then
+ * delivered with its own wait and those since, so that the sum of each thread is exact. What there
+ * was before the first one counts with that. Which of two waits was sampled does not depend on how
+ * long it became, but what it was for does: a thousand short ones say nothing of a long one. Waits
+ * of a length of which the thread has no sample are delivered without a stack.
  *
  * What is preempted could run, and counts as another event.
  *
@@ -29,18 +31,27 @@ enum switch_kind { SWITCH_WAITS, SWITCH_READY, SWITCH_KINDS };
 /* LOST: it ran in between, and when is not known. */
 enum switch_state { SWITCH_UNKNOWN, SWITCH_ON, SWITCH_OFF, SWITCH_LOST };
 
+/* Lengths within a factor of four, from below 4 us to above 4 s. */
+enum { SWITCH_LENGTHS = 12 };
+
+/* Times of one kind and length. */
+struct switch_share {
+	struct held *held; /* the last sample; NULL: none yet */
+	uint64_t ns;	   /* that it stands for so far */
+	bool counts;	   /* there are some that are not below the least that counts */
+};
+
 struct switch_thread {
 	uint32_t pid, tid;
 	uint8_t state; /* enum switch_state */
 	uint8_t kind;  /* of the time that it is off */
-	bool has_own;  /* this time began with a sample */
 	bool is_woken; /* this wait has counted with who ended it */
 	uint64_t since_ns;
-	uint64_t unclaimed_ns;		 /* of waits whose end was not sampled since one was */
-	struct held *held[SWITCH_KINDS]; /* the last sample of each kind; NULL: none yet */
-	uint64_t ns[SWITCH_KINDS];	 /* that it stands for so far */
-	bool counts[SWITCH_KINDS];	 /* some of it is not below the least that counts */
-	struct held *fresh;		 /* its switch record has not come yet */
+	struct held *fresh; /* its switch record has not come yet */
+	struct held *own;   /* what this time began with; NULL: that was not sampled */
+	struct switch_share shares[SWITCH_KINDS][SWITCH_LENGTHS];
+	uint64_t unclaimed_ns[SWITCH_LENGTHS]; /* of waits whose end was not sampled since one was
+						*/
 };
 
 /* Zeroed: nothing is weighed. */
