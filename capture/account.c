@@ -83,7 +83,8 @@ static void note_unseen(struct drain *d)
 	double total = (double)d->result->period_total, seen = (double)d->first_event_periods;
 	double mean, threads;
 
-	if (!a->inherit || a->exclude_kernel || a->exclude_user || d->result->lost)
+	if (!a->inherit || a->exclude_kernel || a->exclude_user || d->result->lost ||
+	    d->session->events[0].is_switch)
 		return;
 	mean = d->first_event_samples ? seen / (double)d->first_event_samples
 	       : a->freq	      ? 1e9 / (double)a->sample_freq
@@ -118,6 +119,16 @@ static int account_foreign(struct drain *d, struct err *err)
 		       : 0;
 }
 
+/* Switches without a sample are no losses: others stand for them. */
+static void note_bare_switches(struct drain *d)
+{
+	if (d->switches_thinned && d->switches > d->switch_samples)
+		capture_note(d->result,
+			     "%" PRIu64 " of %" PRIu64 " waits have no stack of their own, as more "
+			     "than %d a second came: others that were about as long stand for them",
+			     d->switches - d->switch_samples, d->switches, SWITCH_HZ);
+}
+
 int account_losses(struct drain *d, struct err *err)
 {
 	struct capture_result *r = d->result;
@@ -133,5 +144,6 @@ int account_losses(struct drain *d, struct err *err)
 		rc = account_foreign(d, err);
 	if (!rc)
 		note_unseen(d);
+	note_bare_switches(d);
 	return rc;
 }

@@ -63,9 +63,11 @@ void attr_for_samples(struct perf_event_attr *a, const struct event *e, const st
 	a->sample_type |= p->phys_data ? PERF_SAMPLE_PHYS_ADDR : 0;
 	if (e->is_switch || e->is_waking) {
 		a->sample_type |= PERF_SAMPLE_RAW;
-		a->context_switch = e->is_switch;
-		a->freq = 1;
-		a->sample_freq = SWITCH_HZ;
+		a->sample_period = 1;
+		a->wakeup_watermark = SWITCH_WAKEUP_BYTES;
+	} else if (e->is_switch_times) {
+		a->context_switch = 1;
+		a->sample_period = 1;
 	} else if (event_is_tracepoint(e->type) || e->is_probe) {
 		a->sample_type |= event_is_tracepoint(e->type) ? PERF_SAMPLE_RAW : 0;
 		a->sample_period = p->period ? p->period : 1;

@@ -49,8 +49,8 @@ struct attr_policy {
  * IDENTIFIER (perf_event.h, struct sample_id). Equal for all our events. */
 #define ATTR_SAMPLE_ID_BYTES 32
 
-/* Samples a second of context switches, on each processor and thread; of all there are records. */
-#define SWITCH_HZ 5000
+/* After so many bytes of samples of context switches it is looked whether there are too many. */
+#define SWITCH_WAKEUP_BYTES (256u << 10)
 
 void attr_for_samples(struct perf_event_attr *a, const struct event *e,
 		      const struct attr_policy *p);

@@ -146,19 +146,22 @@ static void poll_rings(struct recording *r, enum ring_kind k)
 
 		r->fds[r->n_fds++] =
 			(struct pollfd){.fd = has ? set->counters.v[c].fd : -1, .events = POLLIN};
-		r->n_polled += has && k == RING_SAMPLES;
+		r->n_polled += has && k != RING_SIDEBAND;
 	}
 }
 
 static int prepare_poll(struct recording *r, struct err *err)
 {
 	struct session *s = &r->session;
-	size_t n = s->sets[0].cpus.cpus.n + s->sets[1].cpus.cpus.n;
+	size_t n = 0;
 
+	for (int k = 0; k < RING_KINDS; k++)
+		n += s->sets[k].cpus.cpus.n;
 	r->fds = calloc(n + 1, sizeof *r->fds);
 	if (!r->fds)
 		return err_nomem(err);
 	poll_rings(r, RING_SAMPLES);
+	poll_rings(r, RING_SWITCHES);
 	r->child_fd = r->n_fds++;
 	r->fds[r->child_fd] = (struct pollfd){.fd = r->child.pid_fd, .events = POLLIN};
 	poll_rings(r, RING_SIDEBAND);
@@ -252,6 +255,8 @@ static int poll_timeout_ms(const struct recording *r, uint64_t now)
 						    : POLL_MS;
 	uint64_t due = now + wait_ms * 1000000ull;
 
+	if (r->drain.turn_ns && r->drain.turn_ns < due)
+		due = r->drain.turn_ns;
 	if (r->end_ns && r->end_ns < due)
 		due = r->end_ns;
 	if (r->enable_ns && r->enable_ns < due)
@@ -263,8 +268,13 @@ static int poll_timeout_ms(const struct recording *r, uint64_t now)
  * another thread. If none is left, it is read only when poll() times out. */
 static void next_poll_fd(struct recording *r, size_t i)
 {
-	enum ring_kind kind = i < r->child_fd ? RING_SAMPLES : RING_SIDEBAND;
-	size_t slot = kind == RING_SAMPLES ? i : i - r->child_fd - 1;
+	const size_t n = r->session.sets[RING_SAMPLES].cpus.cpus.n;
+	enum ring_kind kind = i < n		? RING_SAMPLES
+			      : i < r->child_fd ? RING_SWITCHES
+						: RING_SIDEBAND;
+	size_t slot = kind == RING_SAMPLES    ? i
+		      : kind == RING_SWITCHES ? i - n
+					      : i - r->child_fd - 1;
 	struct ring_set *set = &r->session.sets[kind];
 
 	if (session_next_poll(&r->session, kind, slot)) {
@@ -272,7 +282,7 @@ static void next_poll_fd(struct recording *r, size_t i)
 		return;
 	}
 	r->fds[i].fd = -1;
-	r->n_polled -= kind == RING_SAMPLES;
+	r->n_polled -= kind != RING_SIDEBAND;
 }
 
 /* Returns true if a sideband record has ended the wait. */
@@ -485,6 +495,7 @@ static int drain_rest(struct recording *r, struct err *err)
 
 	for (int k = 0; k < RING_KINDS; k++)
 		session_enable(&r->session, k, false);
+	r->drain.is_over = true;
 	end_ns = clock_ns(CLOCK_MONOTONIC);
 	/* Continues even if nothing can be written any more, to count what is lost. */
 	while (!rc && !complete) {
@@ -658,7 +669,7 @@ static void fill_result(struct recording *r)
 	struct capture_result *res = r->result;
 
 	snprintf(res->event, sizeof res->event, "%s", r->session.events[0].name);
-	res->n_events = r->session.n_events;
+	res->n_events = r->session.n_events - (switch_event(&r->session) != NULL);
 	res->ring_bytes = r->session.ring_bytes;
 	res->stack_bytes = r->session.attrs[0].sample_stack_user;
 }

@@ -91,7 +91,7 @@ static size_t fds_needed(const struct session *s)
 static int refused(const struct session *s, const struct counter *c, pid_t pid, int errnum,
 		   struct err *err)
 {
-	enum ring_kind kind = c->event == s->n_events ? RING_SIDEBAND : RING_SAMPLES;
+	enum ring_kind kind = session_ring_of(s, c->event);
 	struct refused_open what = {
 		.event = s->events[c->event].name,
 		.pid = pid,
@@ -154,8 +154,8 @@ static int filter_refused(const struct event *e, int errnum, struct err *err)
 int session_open_counter(struct session *s, const struct counter *wanted, pid_t pid,
 			 struct err *err)
 {
-	enum ring_kind kind = wanted->event == s->n_events ? RING_SIDEBAND : RING_SAMPLES;
-	bool in_cgroup = kind == RING_SAMPLES && s->cgroup_fd >= 0;
+	enum ring_kind kind = session_ring_of(s, wanted->event);
+	bool in_cgroup = kind != RING_SIDEBAND && s->cgroup_fd >= 0;
 	struct ring_set *set = &s->sets[kind];
 	struct counter c = *wanted;
 

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "capture/mmap2.h"
 #include "capture/switch_event.h"
@@ -29,6 +30,7 @@ static void count_sample(struct drain *d, uint32_t event, const struct sample_fa
 	struct capture_result *r = d->result;
 
 	r->samples++;
+	d->switch_samples += d->session->events[event].is_switch;
 	if (!event && !f->period) {
 		d->first_event_samples++;
 		d->first_event_periods += d->session->attrs[0].sample_period;
@@ -163,6 +165,10 @@ static int take_other(struct drain *d, enum ring_kind kind, const uint8_t *rec, 
 	environs_note(&d->environs, rec, n);
 	if (is_useless_map(d, rec, n))
 		return 0;
+	if (h.type == PERF_RECORD_LOST && kind == RING_SWITCHES) {
+		d->switches_thinned = true; /* others stand for them */
+		return 0;
+	}
 	if (h.type == PERF_RECORD_LOST && kind == RING_SAMPLES)
 		d->lost_reported += lost_count(rec, n);
 	else if (h.type == PERF_RECORD_THROTTLE)
@@ -181,9 +187,16 @@ static int take_other(struct drain *d, enum ring_kind kind, const uint8_t *rec, 
 	return d->held.failed ? -1 : 0;
 }
 
-/* 0 when the ring is empty, 1 when the writer has no room for the rest, or negative. */
-static int drain_ring(struct drain *d, enum ring_kind kind, struct ring *r, struct err *err)
+static bool is_switch_out(const struct perf_event_header *h)
 {
+	return (h->type == PERF_RECORD_SWITCH || h->type == PERF_RECORD_SWITCH_CPU_WIDE) &&
+	       h->misc & PERF_RECORD_MISC_SWITCH_OUT;
+}
+
+/* 0 when the ring is empty, 1 when the writer has no room for the rest, or negative. */
+static int drain_ring(struct drain *d, enum ring_kind kind, struct cpu_ring *cpu, struct err *err)
+{
+	struct ring *r = &cpu->ring;
 	uint64_t head = ring_head(r), released = r->pos;
 
 	while (r->pos < head) {
@@ -204,11 +217,12 @@ static int drain_ring(struct drain *d, enum ring_kind kind, struct ring *r, stru
 						  : take_other(d, kind, rec, h.size);
 		if (rc)
 			return err_nomem(err);
+		cpu->switches += is_switch_out(&h);
 		r->pos += h.size;
 		if (r->pos - released >= RELEASE_BYTES) {
 			ring_release(r);
 			released = r->pos;
-			if (kind == RING_SAMPLES && record_writer_is_full(d->writer))
+			if (kind != RING_SIDEBAND && record_writer_is_full(d->writer))
 				return 1;
 		}
 	}
@@ -223,23 +237,54 @@ int drain_sideband(struct drain *d, struct err *err)
 
 	for (size_t slot = 0; slot < set->cpus.cpus.n && !rc; slot++)
 		if (set->rings[slot].ring.control)
-			rc = drain_ring(d, RING_SIDEBAND, &set->rings[slot].ring, err);
+			rc = drain_ring(d, RING_SIDEBAND, &set->rings[slot], err);
+	return rc;
+}
+
+/* Empties the ring, and decides whether it takes samples from now on. */
+static int drain_switches(struct drain *d, size_t slot, uint64_t switches, struct err *err)
+{
+	struct cpu_ring *r = &d->session->sets[RING_SWITCHES].rings[slot];
+	const bool was_paused = r->rate.paused;
+	int rc = drain_ring(d, RING_SWITCHES, r, err);
+
+	d->switches += switches;
+	if (d->is_over)
+		return rc;
+	switch_rate_take(&r->rate, switches, clock_ns());
+	d->switches_thinned |= r->rate.paused;
+	if (r->rate.paused != was_paused)
+		session_enable_slot(d->session, RING_SWITCHES, slot, !r->rate.paused);
+	if (r->rate.turn_ns && (!d->turn_ns || r->rate.turn_ns < d->turn_ns))
+		d->turn_ns = r->rate.turn_ns;
+	return rc;
+}
+
+/* Empties the rings of a CPU. 0 when they are empty, 1 when the writer has no room for the rest, or
+ * negative. */
+static int drain_cpu(struct drain *d, size_t slot, struct err *err)
+{
+	struct cpu_ring *samples = &d->session->sets[RING_SAMPLES].rings[slot];
+	int rc = 0;
+
+	if (record_writer_is_full(d->writer))
+		return 1;
+	samples->switches = 0;
+	if (samples->ring.control)
+		rc = drain_ring(d, RING_SAMPLES, samples, err);
+	if (!rc && d->session->sets[RING_SWITCHES].rings[slot].ring.control)
+		rc = drain_switches(d, slot, samples->switches, err);
 	return rc;
 }
 
 int drain_all(struct drain *d, bool *ret_complete, struct err *err)
 {
-	struct ring_set *set = &d->session->sets[RING_SAMPLES];
-	size_t n = set->cpus.cpus.n, first = d->turn++ % n;
+	const size_t n = d->session->sets[RING_SAMPLES].cpus.cpus.n, first = d->turn++ % n;
 	int rc = drain_sideband(d, err);
 
-	for (size_t i = 0; i < n && !rc; i++) {
-		struct ring *r = &set->rings[(first + i) % n].ring;
-
-		if (r->control)
-			rc = record_writer_is_full(d->writer) ? 1
-							      : drain_ring(d, RING_SAMPLES, r, err);
-	}
+	d->turn_ns = 0;
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = drain_cpu(d, (first + i) % n, err);
 	*ret_complete = !rc;
 	return rc < 0 ? rc : 0;
 }

@@ -29,7 +29,12 @@ struct drain {
 	uint64_t foreign;	      /* samples left out because their event is unknown */
 	uint64_t forks;		      /* threads and processes that began */
 	uint64_t sideband_records;
-	uint64_t lost_reported; /* sum of PERF_RECORD_LOST from the sample rings */
+	uint64_t lost_reported;		   /* sum of PERF_RECORD_LOST from the sample rings */
+	bool is_over;			   /* nothing is recorded any more */
+	uint64_t switches, switch_samples; /* of those that left a CPU; with a stack */
+	bool switches_thinned;		   /* not all have one, as too many came */
+	uint64_t turn_ns; /* when a ring of switches is to be looked at (switch_rate.h); 0: at no
+			     time */
 	/* The ring to start with: if the writer has no room for all, rings take turns. */
 	size_t turn;
 	bool touches; /* stack pages that are missing */

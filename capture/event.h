@@ -18,6 +18,7 @@ struct event {
 	bool is_probe;
 	bool is_trigger;      /* its samples ask for a snapshot (flight.h) */
 	bool is_switch;	      /* context switches, see switch_event.h */
+	bool is_switch_times; /* the records of all of them */
 	bool is_waking;	      /* what ends their waits, too */
 	bool is_kernel_probe; /* "kprobe:f", "kretprobe:f" */
 	/* Its samples need no stack: the second half of a span, which has that of the first. */
@@ -25,9 +26,9 @@ struct event {
 	/* Not for the file: texts that the next system call of the thread points to (struct
 	 * syscall_texts); 1: paths, 2: bytes. */
 	uint8_t texts;
-	bool reads_memory;	  /* system calls: what their arguments point to is read */
-	char filter[512];	  /* of tracepoints, as the kernel takes it; "": none */
-	size_t n_places;	  /* of a probe */
+	bool reads_memory;  /* system calls: what their arguments point to is read */
+	char filter[512];   /* of tracepoints, as the kernel takes it; "": none */
+	size_t n_places;    /* of a probe */
 	const char *fields; /* of a probe, as tracefs takes them: " a0=%di:x64"; may be NULL */
 	const char *tracefs_name; /* of a tracepoint whose name is another: "SYSTEM/NAME" */
 	uint8_t precise;	  /* attr.precise_ip */

@@ -151,11 +151,13 @@ void session_unmap_rings(struct session *s)
 			ring_unmap(&s->sets[k].rings[slot].ring);
 }
 
-static int map_both(struct session *s)
+static int map_all(struct session *s)
 {
 	int rc = map_set(&s->sets[RING_SIDEBAND], s->side_bytes);
 
-	return rc ? rc : map_set(&s->sets[RING_SAMPLES], s->ring_bytes);
+	if (!rc)
+		rc = map_set(&s->sets[RING_SAMPLES], s->ring_bytes);
+	return rc ? rc : map_set(&s->sets[RING_SWITCHES], s->ring_bytes);
 }
 
 size_t session_locked_kb(size_t ring_kb)
@@ -181,6 +183,7 @@ static bool halve_rings(struct session *s, size_t needed)
 int session_map_rings(struct session *s, struct err *err)
 {
 	struct ring_set *samples = &s->sets[RING_SAMPLES], *side = &s->sets[RING_SIDEBAND];
+	struct ring_set *switches = &s->sets[RING_SWITCHES];
 	size_t needed;
 	int rc;
 
@@ -189,16 +192,17 @@ int session_map_rings(struct session *s, struct err *err)
 		if (!s->sets[k].rings)
 			return err_nomem(err);
 	}
-	s->ring_bytes = wanted_ring_bytes(s, count_rings(samples), &needed);
+	s->ring_bytes = wanted_ring_bytes(s, count_rings(samples) + count_rings(switches), &needed);
 	s->side_bytes = affordable_bytes(SIDE_BYTES_WANTED, SIDE_BYTES_NEEDED, count_rings(side),
 					 SIDES_BYTES_MAX);
-	while ((rc = map_both(s))) {
+	while ((rc = map_all(s))) {
 		session_unmap_rings(s);
 		if ((rc != -EPERM && rc != -ENOMEM) || !halve_rings(s, needed))
 			return refused_map_err(
 				err, -rc,
-				&(struct refused_map){count_rings(samples), s->ring_bytes,
-						      count_rings(side), s->side_bytes});
+				&(struct refused_map){count_rings(samples) + count_rings(switches),
+						      s->ring_bytes, count_rings(side),
+						      s->side_bytes});
 	}
 	if (s->ring_bytes < needed)
 		capture_note(
@@ -214,6 +218,8 @@ int session_map_rings(struct session *s, struct err *err)
 			s->ring_bytes / 1024, s->policy.stack_bytes / 1024,
 			round_up_pow2(2 * record_bytes(s)) / 1024);
 	rc = share_rings(samples, err);
+	if (!rc)
+		rc = share_rings(switches, err);
 	return rc ? rc : share_rings(side, err);
 }
 

@@ -202,14 +202,12 @@ static void fill_attrs(struct session *s)
 
 /* -C selects some of the online CPUs for samples; processes may start and map code on all of them.
  */
-static int choose_cpus(struct session *s, struct err *err)
+static int choose_cpus(struct session *s, enum ring_kind kind, struct err *err)
 {
-	struct cpu_list *online = &s->sets[RING_SIDEBAND].cpus, *cpus = &s->sets[RING_SAMPLES].cpus;
-	int rc = cpu_list_online(online, err);
+	struct cpu_list *online = &s->sets[RING_SIDEBAND].cpus, *cpus = &s->sets[kind].cpus;
+	int rc = 0;
 
-	if (rc)
-		return rc;
-	if (!s->opt->cpus)
+	if (!s->opt->cpus || kind == RING_SIDEBAND)
 		return cpu_list_online(cpus, err);
 	rc = cpu_list_parse(cpus, s->opt->cpus, "-C", err);
 	for (size_t i = 0, k = 0; !rc && i < cpus->cpus.n; i++) {
@@ -263,7 +261,7 @@ static int choose_processes(struct session *s, struct err *err)
 
 /* ---- opening ----------------------------------------------------------------------------- */
 
-/* Opens all events of a kind on all CPUs for one thread (-1: all). */
+/* Opens the sampled events, or the sideband, on all CPUs for one thread (-1: all). */
 static int open_on_cpus(struct session *s, enum ring_kind kind, pid_t pid, struct err *err)
 {
 	size_t first = kind == RING_SAMPLES ? 0 : s->n_events;
@@ -323,15 +321,17 @@ static int open_threads(struct session *s, enum ring_kind kind, struct err *err)
 
 static int open_all(struct session *s, struct err *err)
 {
-	for (int k = 0; k < RING_KINDS; k++) {
+	static const enum ring_kind kinds[] = {RING_SAMPLES, RING_SIDEBAND};
+
+	for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
 		int rc;
 
 		if (s->all_processes)
-			rc = open_on_cpus(s, k, -1, err);
+			rc = open_on_cpus(s, kinds[k], -1, err);
 		else if (s->command_pid)
-			rc = open_on_cpus(s, k, s->command_pid, err);
+			rc = open_on_cpus(s, kinds[k], s->command_pid, err);
 		else
-			rc = open_threads(s, k, err);
+			rc = open_threads(s, kinds[k], err);
 		if (rc)
 			return rc;
 	}
@@ -501,7 +501,11 @@ static int prepare(struct session *s, struct err *err)
 	int rc = choose_events(s, err);
 
 	if (!rc)
-		rc = choose_cpus(s, err);
+		rc = choose_cpus(s, RING_SIDEBAND, err);
+	if (!rc)
+		rc = choose_cpus(s, RING_SAMPLES, err);
+	if (!rc)
+		rc = choose_cpus(s, RING_SWITCHES, err);
 	if (!rc && !s->command_pid)
 		rc = check_proc(err);
 	if (!rc && !s->all_processes && !s->command_pid)
@@ -575,18 +579,35 @@ void session_close(struct session *s)
 	*s = (struct session){.cgroup_fd = -1, .probes.mount_fd = -1};
 }
 
-void session_enable(struct session *s, enum ring_kind kind, bool on)
+enum ring_kind session_ring_of(const struct session *s, size_t event)
+{
+	if (event == s->n_events)
+		return RING_SIDEBAND;
+	return s->events[event].is_switch || s->events[event].is_waking ? RING_SWITCHES
+									: RING_SAMPLES;
+}
+
+void session_enable_slot(struct session *s, enum ring_kind kind, size_t slot, bool on)
 {
 	const struct ring_set *set = &s->sets[kind];
 
 	for (size_t i = 0; i < set->counters.n; i++)
-		ioctl(set->counters.v[i].fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE,
-		      0);
+		if (set->counters.v[i].slot == slot)
+			ioctl(set->counters.v[i].fd,
+			      on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+}
+
+void session_enable(struct session *s, enum ring_kind kind, bool on)
+{
+	for (size_t slot = 0; slot < s->sets[kind].cpus.cpus.n; slot++)
+		session_enable_slot(s, kind, slot, on);
+	if (kind == RING_SAMPLES)
+		session_enable(s, RING_SWITCHES, on);
 }
 
 uint64_t session_any_id(const struct session *s, size_t event)
 {
-	const struct ring_set *set = &s->sets[RING_SAMPLES];
+	const struct ring_set *set = &s->sets[session_ring_of(s, event)];
 
 	for (size_t i = 0; i < set->counters.n; i++)
 		if (set->counters.v[i].event == event)
@@ -596,7 +617,7 @@ uint64_t session_any_id(const struct session *s, size_t event)
 
 uint64_t *session_event_ids(const struct session *s, size_t event, size_t *ret_n)
 {
-	const struct ring_set *set = &s->sets[event == s->n_events ? RING_SIDEBAND : RING_SAMPLES];
+	const struct ring_set *set = &s->sets[session_ring_of(s, event)];
 	uint64_t *ids = malloc((set->counters.n + 1) * sizeof *ids);
 	size_t n = 0;
 

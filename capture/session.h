@@ -16,13 +16,15 @@
 #include "capture/probe_event.h"
 #include "capture/ring.h"
 #include "capture/sample_pack.h"
+#include "capture/switch_rate.h"
 #include "capture/targets.h"
 
 /* The sampled events, and the sideband event, which comes last. */
 #define SESSION_EVENTS_MAX (CAPTURE_EVENTS_MAX + 1)
 
-/* MMAP, COMM, FORK ... have their own rings, so that samples cannot fill them. */
-enum ring_kind { RING_SAMPLES, RING_SIDEBAND, RING_KINDS };
+/* MMAP, COMM, FORK ... have their own rings, so that samples cannot fill them; so have the samples
+ * of context switches, which are held up alone (switch_rate.h). */
+enum ring_kind { RING_SAMPLES, RING_SWITCHES, RING_SIDEBAND, RING_KINDS };
 
 /* One open perf event: an event on one CPU, for one thread (and the threads it starts) or for all.
  */
@@ -40,6 +42,8 @@ struct cpu_ring {
 	struct ring ring; /* not mapped when the CPU has no counter */
 	/* The counter whose fd is polled; SIZE_MAX: the threads of all counters have ended. */
 	size_t poll_counter;
+	uint64_t switches;	 /* records of threads that give up the CPU, since it was read */
+	struct switch_rate rate; /* of RING_SWITCHES */
 };
 
 /* The counters and rings of one kind: one ring per CPU. */
@@ -77,8 +81,14 @@ int session_open(struct session *s, const struct capture_options *opt, pid_t com
 		 const volatile int *stop, struct capture_result *result, struct err *err);
 void session_close(struct session *s);
 
-/* Enables or disables all counters of one kind. */
+/* Where the samples of an event go. */
+enum ring_kind session_ring_of(const struct session *s, size_t event);
+
+/* Enables or disables all counters of one kind; those of RING_SWITCHES with those of RING_SAMPLES.
+ */
 void session_enable(struct session *s, enum ring_kind kind, bool on);
+/* Those of one CPU. */
+void session_enable_slot(struct session *s, enum ring_kind kind, size_t slot, bool on);
 
 /* The ids of an event; the caller frees them. NULL when out of memory. */
 uint64_t *session_event_ids(const struct session *s, size_t event, size_t *ret_n);

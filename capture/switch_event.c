@@ -1,9 +1,8 @@
 /* switch_event.c - the event that --off-cpu and --wall record.
  *
  * Each context switch makes a small record (attr.context_switch, perf_event_open(2)); those that
- * leave a processor make a sample of sched:sched_switch before, but no more than SWITCH_HZ a second
- * on each processor and thread. Both are of one event, so that they begin, end and wait together.
- */
+ * leave a processor make a sample of sched:sched_switch before, as long as there are not too many
+ * (switch_rate.h). The records are of an event of their own, as nothing may hold them up. */
 #include "capture/switch_event.h"
 
 #include <errno.h>
@@ -37,13 +36,19 @@ int switch_events_choose(struct session *s, struct err *err)
 		rc = event_parse(&s->events[s->n_events++], "cpu-clock", 9, err);
 	if (rc)
 		return rc;
-	if (s->n_events + (o->wakers ? 2 : 1) > CAPTURE_EVENTS_MAX)
+	if (s->n_events + (o->wakers ? 3 : 2) > CAPTURE_EVENTS_MAX)
 		return err_set(err, ERR_USAGE, NULL, "more than %d events", CAPTURE_EVENTS_MAX);
 	e = &s->events[s->n_events++];
 	*e = (struct event){.type = PERF_TYPE_TRACEPOINT,
 			    .is_switch = true,
 			    .tracefs_name = "sched/sched_switch"};
 	snprintf(e->name, sizeof e->name, "%s", o->wall ? "wall" : "off-cpu");
+	e = &s->events[s->n_events++];
+	*e = (struct event){.type = PERF_TYPE_SOFTWARE,
+			    .config = PERF_COUNT_SW_DUMMY,
+			    .is_switch_times = true,
+			    .no_stack = true};
+	snprintf(e->name, sizeof e->name, "dummy");
 	if (!o->wakers)
 		return 0;
 	e = &s->events[s->n_events++];

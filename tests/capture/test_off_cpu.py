@@ -185,6 +185,63 @@ for _ in range(3):  # with 16 KiB a switch perf loses some beside other work
 tap.check(of(as_time, "sleeps") >= 0.6 and of(as_time, "locks") >= 0.5 and sum(as_counts.values()) < 1e6, "resolve --off-cpu weighs the samples of perf record --switch-events",
           of(as_time, "sleeps"), sum(as_counts.values()))
 
+# ---- long waits among many short ones ---------------------------------------------------------------
+with open("bursts.c", "w") as f:
+    f.write(r"""
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+static int out[2], back[2];
+static long now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1000000000L + t.tv_nsec; }
+__attribute__((noipa)) static void quick(void) { char c = 'x'; if (write(out[1], &c, 1) != 1 || read(back[0], &c, 1) != 1) _exit(9); __asm__ volatile(""); }
+__attribute__((noipa)) static void slow(int ms) { usleep(1000 * ms); __asm__ volatile(""); }
+static void *echo(void *a) { char c; while (read(out[0], &c, 1) == 1 && write(back[1], &c, 1) == 1) ; return a; }
+int main(int argc, char **argv)
+{
+	long q = 0, s = 0;
+	pthread_t t;
+	if (argc < 3 || pipe(out) || pipe(back) || pthread_create(&t, 0, echo, 0))
+		return 1;
+	for (int round = 0; round < 1200 / atoi(argv[2]); round++) {
+		long begin = now(), end;
+		for (int i = 0; i < atoi(argv[1]); i++)
+			quick();
+		end = now();
+		slow(atoi(argv[2]));
+		q += end - begin;
+		s += now() - end;
+	}
+	printf("quick %ld 0 0\nslow %ld 0 0\n", q, s);
+	return 0;
+}
+""")
+run(["gcc", "-O1", "-g", "-pthread", "bursts.c", "-o", "bursts"])
+
+
+def bursts(data, said, *args):
+    """(seconds of the long waits, of the short ones, of those without a stack, what the program has measured of both)"""
+    shown = folded(data, "--event", "off-cpu", *args)
+    return of(shown, "slow"), of(shown, "quick"), of(shown, "[unknown]"), threads(said)["slow"][0], threads(said)["quick"][0]
+
+
+r = capture("--off-cpu", "-o", "bursts.data", "./bursts", "50", "50")
+slow, quick, unknown, true_slow, true_quick = bursts("bursts.data", r.stdout)
+tap.check(0.95 * true_slow <= slow <= 1.01 * true_slow and quick <= 1.01 * true_quick and "no stack" not in r.stderr, "long waits after bursts of short ones: each has its stack",
+          slow, quick, unknown, r.stdout, r.stderr)
+# Next to other work a short wait may become long, but not that long.
+r = capture("--off-cpu", "-o", "bursts.data", "./bursts", "10000", "300")
+slow, quick, unknown, true_slow, true_quick = bursts("bursts.data", r.stdout)
+tap.check(slow <= 1.01 * true_slow and quick <= 1.01 * true_quick and slow + unknown >= 0.95 * true_slow, "more switches than are sampled: no long wait counts as a short one",
+          slow, quick, unknown, r.stdout, r.stderr)
+tap.check("waits have no stack of their own" in r.stderr or true_quick > 8, "and it is said that not all have a stack", r.stderr)
+perf_record("--switch-events", "-e", "sched:sched_switch", "-c", "37", "--call-graph", "dwarf,8192", "-o", "perf.data", "sh", "-c", "exec ./bursts 1000 300 >said")
+with open("said") as f:
+    said = f.read()
+slow, quick, unknown, true_slow, true_quick = bursts("perf.data", said, "--off-cpu")
+tap.check(slow <= 1.01 * true_slow and quick <= 1.01 * true_quick, "each 37th switch of perf record: no long wait counts as a short one", slow, quick, unknown, said)
+
 # ---- damage ----------------------------------------------------------------------------------------
 capture("--off-cpu", "--no-compress", "-o", "plain.data", "./waits")
 whole = open("plain.data", "rb").read()
