@@ -123,9 +123,13 @@ if os.geteuid() == 0:
         # Newer ones unwind with libdw, and have no names of libc for a process that ran already. In a chroot, or beside containers,
         # another libc may have the same path, which perf takes: main is in the program itself.
         to_main = perf_forgets() or has_other_roots()
+        if perf_forgets():  # perf 7.2 has no frame at all for some, now and then for all
+            stacks = [s for s in stacks if s]
         bad = [s for s in stacks if not (s and s[-1] in ROOTS) and not (to_main and "main" in s)]
-        # perf 7.2 has no frame at all for some.
-        tap.check(stacks and len(bad) <= (0.5 if perf_forgets() else 0.05) * len(stacks), f"-a: perf unwinds it, {len(stacks)} stacks", bad[:3])
+        if stacks or not perf_forgets():
+            tap.check(stacks and len(bad) <= 0.05 * len(stacks), f"-a: perf unwinds it, {len(stacks)} stacks", bad[:3])
+        else:
+            tap.skip("-a: perf unwinds it", "perf script has no frame of any stack")
     except RuntimeError as e:
         if "status -11" not in str(e):
             raise

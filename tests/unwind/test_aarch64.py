@@ -186,8 +186,9 @@ def dynamic():
 def moved(address, walk, other):
     """Where that code lies in the other run: qemu chooses addresses anew."""
     m = walk.map_of(address)
-    n = m and next(n for n in other.maps if (n.path, n.pgoff, n.perms) == (m.path, m.pgoff, m.perms))
-    return address - m.start + n.start if m else address
+    off = m and address - m.start + m.pgoff
+    n = m and next((n for n in other.maps if n.path == m.path and n.pgoff <= off < n.pgoff + n.end - n.start and ("x" in n.perms) == ("x" in m.perms)), None)
+    return off - n.pgoff + n.start if n else address
 
 
 def signed():

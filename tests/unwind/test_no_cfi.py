@@ -509,7 +509,8 @@ def main():
         check(name, 0.97, f"./{name}", "0.4" if LONG else "0.2")
     # libc's own functions, by the names that it exports, and by calls. Of 3.14, which gcc 16 has compiled, most samples
     # are in the cold part of _PyEval_EvalFrameDefault, where only jumps lead, and behind the jump table of r_object.
-    check("python", 0.4 if sys.version_info < (3, 14) else 0, sys.executable, "-c", f"import json\nfor i in range({120 if LONG else 50}): json.loads(json.dumps(list(range(9999))))")
+    check("python", 0.4 if sys.version_info < (3, 14) else 0, sys.executable, "-c",
+          f"import json, time\nend = time.process_time() + {1.2 if LONG else 0.5}\nwhile time.process_time() < end: json.loads(json.dumps(list(range(9999))))")
     # stripped
     with open("big.c", "w") as f:
         f.write("#include <stdio.h>\n")
