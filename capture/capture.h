@@ -57,6 +57,9 @@ struct capture_options {
 	void (*progress)(void *arg, const struct capture_progress *p);
 	/* Called once when the recording has begun, with the notes until then; NULL: not wanted. */
 	void (*begun)(void *arg, const struct capture_result *r);
+	/* Called now and then where it takes long to make the probes of an event: `done` of `n` are
+	 * there; 0 of n: they are being removed. NULL: not wanted. */
+	void (*probes_made)(void *arg, const char *event, size_t done, size_t n);
 	void *progress_arg;	  /* of all of them */
 	bool system_wide;	  /* -a */
 	const pid_t *pids, *tids; /* -p, -t */

@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "base/vec.h"
 #include "capture/attr.h"
@@ -28,6 +29,8 @@
 #define LIST_BYTES_MAX	((size_t)64 << 20)
 #define REMOVE_ATTEMPTS 20
 #define REMOVE_WAIT_US	10000
+#define TELL_AFTER_S	1.0
+#define TELL_EVERY_S	0.25
 
 /* ---- tracefs -------------------------------------------------------------------------------- */
 
@@ -165,6 +168,7 @@ struct batch {
 	const char *fields; /* what is read at a hit */
 	const struct probe_place *places;
 	size_t n;
+	const char *event; /* for people; NULL: nothing is said of it */
 };
 
 /* A path with spaces cannot be written there: a descriptor of the file stands for it. Returns that,
@@ -203,11 +207,25 @@ static void add_line(struct text *t, const struct batch *b, const char *file,
 	text_char(t, '\n');
 }
 
+/* Says how far it is, once that takes longer than people wait without a word. */
+static void tell(const struct batch *b, double begin_s, double *last_s, size_t done)
+{
+	const double now = clock_seconds();
+
+	if (!b->event || !b->set->probes_made || now - begin_s < TELL_AFTER_S ||
+	    (now - *last_s < TELL_EVERY_S && done < b->n))
+		return;
+	*last_s = now;
+	b->set->probes_made(b->set->probes_made_arg, b->event, done, b->n);
+}
+
 /* Several lines in one write: of 20,000 each costs an open and a close otherwise. */
 static int add_places(const struct batch *b, const char *file, struct err *err)
 {
 	const struct probe_place *p = b->places, *end = p + b->n, *first;
 	struct text lines = {0};
+	const double begin_s = clock_seconds();
+	double last_s = 0;
 	int rc = 0;
 
 	while (p < end && !rc) {
@@ -235,6 +253,8 @@ static int add_places(const struct batch *b, const char *file, struct err *err)
 				     first->name, first->off,
 				     p - first > 1 ? " or at one of those behind it" : "",
 				     strerror(-rc));
+		else
+			tell(b, begin_s, &last_s, (size_t)(p - b->places));
 	}
 	text_done(&lines);
 	return rc;
@@ -409,6 +429,7 @@ static int make_in_tracefs(struct probe_events *set, struct event *e, struct pro
 			  .name = p->tracefs_name,
 			  .path = p->found.path,
 			  .letter = spec->kind == PROBE_RETURN ? 'r' : 'p',
+			  .event = e->name,
 			  .is_span_end = spec->kind == PROBE_LEAVE,
 			  .with_fields = target->args};
 	int rc;

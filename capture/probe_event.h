@@ -34,6 +34,9 @@ struct probe_events {
 	VEC(struct probe_event *) made;
 	char tracefs[64]; /* where it is mounted; "": not looked for yet */
 	bool is_clean;	  /* what killed recordings left behind was removed */
+	/* As that of struct capture_options, with its arg. */
+	void (*probes_made)(void *arg, const char *event, size_t done, size_t n);
+	void *probes_made_arg;
 	/* Nonzero: give up making probes; NULL: never. */
 	const volatile int *stop;
 	int mount_fd; /* of a mount that only this process sees; -1: none */

@@ -534,6 +534,8 @@ int session_open(struct session *s, const struct capture_options *opt, pid_t com
 	*s = (struct session){.opt = opt, .result = result, .cgroup_fd = -1};
 	probe_events_init(&s->probes);
 	s->probes.stop = stop;
+	s->probes.probes_made = opt->probes_made;
+	s->probes.probes_made_arg = opt->progress_arg;
 	s->all_processes = opt->system_wide || opt->cgroup || (!some && !command);
 	s->command_pid = s->all_processes || some ? 0 : command;
 	raise_fd_limit();

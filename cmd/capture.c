@@ -208,6 +208,26 @@ static void show_progress(void *unused, const struct capture_progress *p)
 	fflush(stderr);
 }
 
+/* On a terminal a line that disappears, else one line. */
+static void show_probes(void *arg, const char *event, size_t done, size_t n)
+{
+	struct capture_args *a = arg;
+	const bool is_terminal = isatty(STDERR_FILENO);
+
+	if (is_terminal && done < n)
+		fprintf(stderr, "\r[ capture: %.60s: %zu of %zu places probed ]\033[K", event, done,
+			n);
+	else if (is_terminal)
+		fprintf(stderr, "\r\033[K");
+	else if (!a->said_probes)
+		fprintf(stderr,
+			"capture: %s: putting probes at %zu places, which takes the kernel a "
+			"while\n",
+			event, n);
+	a->said_probes = true;
+	fflush(stderr);
+}
+
 static int exit_status(const struct capture_options *o, const struct capture_result *r)
 {
 	if (!o->command)
@@ -236,6 +256,8 @@ static int record_part(struct capture_args *a, struct capture_result *result, bo
 		a->opt.begun = on_begin;
 	a->opt.progress_arg = a;
 	a->opt.complete = on_complete;
+	if (!a->quiet)
+		a->opt.probes_made = show_probes;
 	if (shows)
 		a->opt.progress = show_progress;
 	rc = (a->stacks ? capture_stacks : capture_run)(&a->opt, &stop_signal, result, &err);

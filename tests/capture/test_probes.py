@@ -3,6 +3,7 @@
 write, on files that live elsewhere, and with nothing left behind."""
 import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -146,6 +147,17 @@ text = run([RESOLVE, "-q", "-f", "script", "perf.data"]).stdout
 tap.check(all(re.search(rf"{start} func_", text) for start in set(re.findall(r"\((\w+) <-", text))), "and -f script", text)
 text = run([RESOLVE, "-o", "out.folded", "perf.data"]).stderr
 tap.check("return probes put" in text and "call:FILE" in text, "lost callers: return probes are named as the cause", text)
+# So many that the kernel takes its time: that is said, and ^C ends it with what is there.
+with open("many.s", "w") as f:
+    f.write(".globl main\n.text\n" + "".join(f".type f{i},@function\nf{i}: ret\n.size f{i},.-f{i}\n" for i in range(30000)) +
+            ".type main,@function\nmain: ret\n.size main,.-main\n.section .note.GNU-stack\n")
+run(["gcc", "many.s", "-o", "many"])
+p = subprocess.Popen([CAPTURE, "-e", "uprobe:./many:f*", "--", "./many"], stderr=subprocess.PIPE, text=True)
+line = p.stderr.readline()
+tap.check(line == "capture: uprobe:./many:f*: putting probes at 30000 places, which takes the kernel a while\n", "many probes: what is being done", line)
+p.send_signal(signal.SIGINT)
+rest = p.communicate()[1]
+tap.check(p.returncode == 2 and rest == "capture: interrupted before the recording began\n" and not left(p.pid), "^C meanwhile: no recording, no probes", rest, left(p.pid))
 # A call is told once, whatever patterns mean it.
 for events in ("uprobe:./hello:func_d,uprobe:./hello:func_*", "uprobe:./hello:func_*,uprobe:./hello:func_d", "uprobe:./hello:func_[ad]*,uprobe:hello:func_*"):
     events = events.replace("func_[ad]*", "func_?").replace(":hello", f":{os.getcwd()}/hello")
