@@ -397,7 +397,8 @@ static enum unwind_stop ahead_step(struct walk *w, struct cursor *c, bool needs_
 		return UNWIND_STOP_NO_CFI;
 	f = frame_ahead(w, &m, c->ip);
 	if (!f || !f->is_known) {
-		if (!f || needs_record || !entered(w, c, f->passes, &caller))
+		if (!f || needs_record ||
+		    (!sljit_fast_caller(w, c, &caller) && !entered(w, c, f->passes, &caller)))
 			return UNWIND_STOP_NO_CFI;
 		*c = caller;
 		return WALK_ON;

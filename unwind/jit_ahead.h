@@ -19,6 +19,9 @@ enum unwind_stop jit_ahead_step(struct walk *w, struct cursor *c);
  * frame. Elsewhere they keep frame pointers. */
 enum unwind_stop v8_edge_step(struct walk *w, struct cursor *c);
 
+/* sljit.c: the caller of a function that has its return address in the frame of its caller. */
+bool sljit_fast_caller(struct walk *w, const struct cursor *c, struct cursor *caller);
+
 /* luajit.c: how many bytes more compiled code of LuaJIT has on the stack than the rule of the code
  * at `target` counts, to which it jumps; 0 for other files. */
 unsigned luajit_untold_bytes(struct walk *w, uint64_t target);

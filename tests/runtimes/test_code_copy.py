@@ -66,14 +66,16 @@ def chains():
 def matcher():
     """PCRE2 compiles patterns: grep -P."""
     with open("text", "w") as f:
-        f.writelines(f"line {i} of a file with words ababab{i % 97} and numbers {i * 7919 % 20011}\n" for i in range(80000))
+        f.writelines(f"line {i} of a file with words ababab{i % 97} and numbers {i * 7919 % 20011}\n" for i in range(240000))
     if run(["grep", "-cP", r"(a|b)+c|(\w+) \2 (?=x)", "text"], check=False).returncode > 1:
         return tap.skip("grep -P", "this grep has no PCRE2")
     # PCRE2 has 32 KiB of its own on the stack (jit_machine_stack_exec()).
     _, stats = record(["grep", "-cP", r"(a|b)+\d+ and (\w+ )+9+8$|(\w+) \3 (?=x)", "text"], options=["--call-graph", "dwarf,65528"])
     n, roots = stats["user_stacks"], stats["root"]
-    # Some of its code returns by an address in a register, and more of it is copied late on a busy machine.
-    tap.check(n > 10 and roots >= 0.5 * n, f"grep -P: {roots} of {n} stacks reach the root")
+    # Parts that are called have their return address in the frame of their caller. Code may be copied late on a busy machine; and
+    # memory of the stack that was not touched yet is not copied.
+    lost = stats["no_cfi"]
+    tap.check(n > 30 and roots >= 0.5 * n and lost <= 0.08 * n, f"grep -P: {roots} of {n} stacks reach the root, {lost} end in its code", stats)
 
 
 def emulator():
