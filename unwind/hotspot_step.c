@@ -210,10 +210,25 @@ static enum unwind_stop sized_step(struct walk *w, struct cursor *c,
 	return arrive(w, c, ra, cfa, fp);
 }
 
+/* A virtual thread that goes on has only its last frames on the stack: the others are in the heap
+ * until the last of these returns, to the beginning of a stub (stackChunkOop.hpp;
+ * StubRoutines::cont_returnBarrier()). Nothing else returns to where no call is before. */
+static bool is_return_barrier(const struct walk *w, const struct cursor *c,
+			      const struct jit_unwind_info *info)
+{
+	const uint64_t before = c->ip - info->start;
+
+	return info->frame_kind == JIT_FRAME_STUB && !info->frame_bytes && info->code &&
+	       !w->arch->ends_in_call(info->code + before,
+				      before < CALL_BYTES_MAX ? before : CALL_BYTES_MAX);
+}
+
 /* Before the frame is complete, and when it is left, the machine code says where it is. */
 static enum unwind_stop compiled_step(struct walk *w, struct cursor *c,
 				      const struct jit_unwind_info *info)
 {
+	if (!is_leaf(c) && is_return_barrier(w, c, info))
+		w->next[-1] = (struct frame){.how = FRAME_OTHER_STACK};
 	if (!is_leaf(c))
 		return sized_step(w, c, info);
 	if (jit_rows_step(w, c, info) == WALK_ON)

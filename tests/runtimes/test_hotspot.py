@@ -136,6 +136,30 @@ def several():
     judge("two", samples)
 
 
+def virtual_threads():
+    """By construction: work() calls f(), which calls itself twelve deep. What has called the last frames on the stack is in the heap,
+    after the thread has given way: then the callers are said to be elsewhere, and not left out."""
+    java = next((j for r, j in [(release_of("java"), "java"), *other_jvms("")] if r and int(r) >= 21), None)
+    javac = java and os.path.join(os.path.dirname(java), "javac")
+    if not java or run([javac, "-d", ".", os.path.join(PROGRAMS, "Virtual.java")], check=False).returncode:
+        return tap.skip("virtual threads", "no JVM of release 21 or later that compiles")
+    record("virtual.data", java, "-cp", ".", "Virtual", "2000")
+    samples, _, _ = samples_of("virtual.data")
+    bad, n, elsewhere = collections.Counter(), 0, 0
+    for s in samples:
+        syms = ["[other stack]" if f.get("how") == "other stack" else f.get("sym", "?") for f in s["stack"]]
+        ours = [i for i, sym in enumerate(syms) if "Virtual." in sym]
+        if not ours or "Virtual.main" in syms[ours[-1]]:
+            continue
+        n += 1
+        last = ours[-1]
+        after = syms[last + 1] if last + 1 < len(syms) else "nothing"
+        elsewhere += after == "[other stack]"
+        if "Virtual.lambda" not in syms[last] and after != "[other stack]":
+            bad[syms[last], after] += 1
+    tap.check(n > 30 and elsewhere > 10 and not bad, f"virtual threads: of {n} stacks {elsewhere} go on elsewhere and say so", bad.most_common(5))
+
+
 def nothing_else():
     """What the recording holds is enough: no file of the machine is opened, and the Java part is the same."""
     os.makedirs("empty", exist_ok=True)
@@ -198,6 +222,7 @@ def main():
     for other, java in other_jvms(release):
         configurations(java, f"{other}-", ("g1", "not-inlined", "interpreter"))
     several()
+    virtual_threads()
     nothing_else()
     without_stacks()
     damaged()
