@@ -690,6 +690,27 @@ static void note_hits(struct recording *r)
 		capture_note(r->result, "%.0f hits of probes a second", hits / seconds);
 }
 
+/* A file that is replaced has no probes, one that is written to has them at places of what it was.
+ */
+static void note_changed_files(struct recording *r)
+{
+	static const char *const words[] = {
+		[PROBE_FILE_REPLACED] = "was replaced meanwhile: what was started from the new one "
+					"was not probed",
+		[PROBE_FILE_WRITTEN] =
+			"was written to meanwhile: its probes were where the old one "
+			"has them, and what came of the new one is not to be trusted",
+	};
+	const struct probe_events *p = &r->session.probes;
+
+	for (size_t i = 0; i < p->made.n; i++) {
+		const enum probe_file_change change = probe_event_file_change(p->made.v[i]);
+
+		if (change != PROBE_FILE_SAME)
+			capture_note(r->result, "%s %s", p->made.v[i]->found.path, words[change]);
+	}
+}
+
 static void release(struct recording *r)
 {
 	child_done(&r->child);
@@ -817,6 +838,7 @@ int capture_run(const struct capture_options *opt, volatile int *stop, struct ca
 		priority_normal();
 		rc = r->flight.on ? flight_end(r, rc, err) : recording_finish_file(r, rc, err);
 		note_hits(r);
+		note_changed_files(r);
 		if (r->child.pid)
 			stop_command(r);
 		else if (!ret->lost_sideband)

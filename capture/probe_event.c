@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <linux/mount.h>
 #include <linux/perf_event.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,6 +145,8 @@ static void remove_event(const struct probe_events *set, const char *name)
 void probe_events_done(struct probe_events *set)
 {
 	for (size_t i = 0; i < set->made.n; i++) {
+		if (set->made.v[i]->keeper)
+			close(set->made.v[i]->keeper - 1);
 		if (*set->made.v[i]->tracefs_name)
 			remove_event(set, set->made.v[i]->tracefs_name);
 		probe_places_done(&set->made.v[i]->found);
@@ -421,6 +424,19 @@ static void span_fields(struct text *t, const struct probe_target *target,
 	text_char(t, 0);
 }
 
+/* Returns a descriptor, or -1. */
+static int open_keeper(uint64_t id)
+{
+	struct perf_event_attr a = {.size = ATTR_SIZE,
+				    .type = PERF_TYPE_TRACEPOINT,
+				    .config = id,
+				    .sample_period = 1,
+				    .disabled = 1};
+	const int cpu = sched_getcpu();
+
+	return attr_open(&a, -1, cpu < 0 ? 0 : cpu, 0);
+}
+
 static int make_in_tracefs(struct probe_events *set, struct event *e, struct probe_event *p,
 			   const struct probe_spec *spec, const struct probe_target *target,
 			   struct err *err)
@@ -552,6 +568,8 @@ int probe_event_make(struct probe_events *set, struct event *e, const struct pro
 		rc = probe_find(&spec, target->pid, &p->found, err);
 	if (rc)
 		return rc;
+	if (stat(p->found.path, &p->file))
+		p->file.st_ino = 0;
 	p->kind = spec.kind;
 	p->event = e;
 	leave_out_known(set, p);
@@ -569,6 +587,30 @@ int probe_event_make(struct probe_events *set, struct event *e, const struct pro
 	    sysfile_u64(UPROBE_PMU "/type", &type))
 		return rc;
 	return make_in_pmu(e, p, spec.kind, type, err);
+}
+
+enum probe_file_change probe_event_file_change(const struct probe_event *p)
+{
+	struct stat now;
+
+	if (!p->file.st_ino || stat(p->found.path, &now))
+		return PROBE_FILE_SAME;
+	if (now.st_ino != p->file.st_ino || now.st_dev != p->file.st_dev)
+		return PROBE_FILE_REPLACED;
+	return now.st_size != p->file.st_size || now.st_mtim.tv_sec != p->file.st_mtim.tv_sec ||
+			       now.st_mtim.tv_nsec != p->file.st_mtim.tv_nsec
+		       ? PROBE_FILE_WRITTEN
+		       : PROBE_FILE_SAME;
+}
+
+void probe_events_keep(struct probe_events *set)
+{
+	for (size_t i = 0; i < set->made.n; i++) {
+		struct probe_event *p = set->made.v[i];
+
+		if (*p->tracefs_name && p->event && p->event->type == PERF_TYPE_TRACEPOINT)
+			p->keeper = open_keeper(p->event->config) + 1;
+	}
 }
 
 /* ---- system calls --------------------------------------------------------------------------- */

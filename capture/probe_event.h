@@ -5,11 +5,17 @@
  * uprobe PMU, which needs no tracefs, has two faults (Linux 6.18): to close one of its events takes
  * some 90 ms, one after another; and where events are inherited, the kernel reads the path of the
  * file from the memory of the program that starts a thread, whose clone() fails with EFAULT. So it
- * serves only where there is no tracefs, for one place, without inheritance. */
+ * serves only where there is no tracefs, for one place, without inheritance.
+ *
+ * Inherited events of tracefs have one, too: the kernel keeps a probe in those processes for which
+ * an event was opened (trace_uprobe_filter), but exchanges the events of related tasks when it
+ * switches between them. When one of these ends, the probe is taken out of another one that runs
+ * on. An event of a processor, which is never switched on, keeps it in all processes. */
 #ifndef CAPTURE_PROBE_EVENT_H
 #define CAPTURE_PROBE_EVENT_H
 
 #include <stddef.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -21,11 +27,13 @@
 struct probe_event {
 	struct probe_places found; /* the kernel reads found.path when a counter is opened */
 	struct text fields;	   /* what is read at a hit, as tracefs takes it */
+	struct stat file;	   /* as it was when places were looked for; st_ino 0: unknown */
 	size_t n_refused;	   /* places that the kernel cannot probe */
 	enum probe_kind kind;
 	const struct event *event;
 	/* Places that an event before it has, and that event: a call is told once. */
 	size_t n_known;
+	int keeper; /* a descriptor + 1, see above; 0: none */
 	const struct event *known_by;
 	char tracefs_name[64]; /* "unspool_PID/N"; "": none is in tracefs */
 };
@@ -67,5 +75,12 @@ int probe_event_for_syscalls(struct probe_events *set, struct event *e, const ch
  * pointers into the set. Returns 0, or a negative value with *err. */
 int probe_event_make(struct probe_events *set, struct event *e, const struct probe_target *target,
 		     struct err *err);
+
+/* Opens what keeps the probes of inherited events where they are. */
+void probe_events_keep(struct probe_events *set);
+
+/* What has become of the file that an event's probes are in. */
+enum probe_file_change { PROBE_FILE_SAME, PROBE_FILE_REPLACED, PROBE_FILE_WRITTEN };
+enum probe_file_change probe_event_file_change(const struct probe_event *p);
 
 #endif

@@ -492,6 +492,8 @@ static int make_probes(struct session *s, struct err *err)
 			i--;
 		}
 	}
+	if (target.is_inherited)
+		probe_events_keep(&s->probes);
 	note_unused(s);
 	return 0;
 }

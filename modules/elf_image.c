@@ -19,6 +19,10 @@
 #include "modules/image.h"
 #include "modules/zip.h"
 
+/* In private mappings, of data too, the kernel shows its probes in place of the code (valid_vma()
+ * in kernel/events/uprobes.c). */
+#define SHOWN_AS_IS MAP_SHARED
+
 /* ---- headers ----------------------------------------------------------------------------- */
 
 const uint8_t *image_bytes_at(const struct elf_image *img, uint64_t off, uint64_t size)
@@ -209,7 +213,7 @@ static int open_part(struct elf_image **ret, int fd, const struct zip_part *part
 		     struct err *err)
 {
 	const size_t size = (size_t)part->size;
-	void *p = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, (off_t)part->start);
+	void *p = mmap(NULL, size, PROT_READ, SHOWN_AS_IS, fd, (off_t)part->start);
 	uint8_t *copy;
 
 	if (p != MAP_FAILED)
@@ -263,7 +267,7 @@ int elf_image_open_fd(struct elf_image **ret, int fd, const char *name, struct e
 	if (zip_name_in(name) && zip_is_one(fd))
 		return open_in_archive(ret, fd, &st, name, err);
 	size = (size_t)st.st_size;
-	p = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+	p = mmap(NULL, size, PROT_READ, SHOWN_AS_IS, fd, 0);
 	if (p == MAP_FAILED)
 		return err_errno(err, errno, name, "map");
 	if (decompress_is_stream(p, size)) {

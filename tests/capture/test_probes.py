@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Probes by name: who calls this function? By the lines that the manuals of perf and bpftrace type, in the languages that people
 write, on files that live elsewhere, and with nothing left behind."""
+import glob
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -158,6 +160,27 @@ tap.check(line == "capture: uprobe:./many:f*: putting probes at 30000 places, wh
 p.send_signal(signal.SIGINT)
 rest = p.communicate()[1]
 tap.check(p.returncode == 2 and rest == "capture: interrupted before the recording began\n" and not left(p.pid), "^C meanwhile: no recording, no probes", rest, left(p.pid))
+# Processes that end take the probes of others with them, if the kernel is left alone with them; and probes do not show in what the
+# recording keeps of the file.
+LONG_RUN = """#include <unistd.h>
+__attribute__((noipa)) int work(int n) { return n + 1; }
+int main(void) { for (int i = 0; i < 40; i++) { work(i); usleep(20000); } return 0; }
+"""
+make("work.c", LONG_RUN, "gcc -O1 work.c -o work")
+for _ in range(2):
+    p = capture("-e", "uprobe:./work:work", "--", "sh", "-c", "./work & for i in 1 2 3 4 5 6 7 8; do /bin/true; /bin/ls >names; done; wait")
+    tap.check(p.n_samples == 40, "processes beside it end: no hit is lost", p.n_samples, p.stderr)
+for options in ([], ["-a"]):
+    capture(*options, "--bundle=full", "-e", "call:./hello:func_d", "--", "./hello")
+    shutil.rmtree("files", ignore_errors=True)
+    os.mkdir("files")
+    run([RESOLVE, "--unbundle", "files", "perf.data"])
+    same([open(path, "rb").read() == open("hello", "rb").read() for path in glob.glob("files/**/hello/*/elf", recursive=True)], [True], f"{options}: the bundle has the code without probes")
+# The file is replaced, or written to.
+for what, words in (("cp hello new; mv new work", "was replaced meanwhile"), ("cat hello >work", "was written to meanwhile"), ("true", None)):
+    make("work.c", LONG_RUN.replace("20000", "200"), "gcc -O1 work.c -o work")
+    p = capture("-e", "uprobe:./work:work", "--", "sh", "-c", f"./work; {what}")
+    tap.check(p.n_samples == 40 and (words in p.stderr if words else "meanwhile" not in p.stderr), f"{what}: said", p.stderr)
 # A call is told once, whatever patterns mean it.
 for events in ("uprobe:./hello:func_d,uprobe:./hello:func_*", "uprobe:./hello:func_*,uprobe:./hello:func_d", "uprobe:./hello:func_[ad]*,uprobe:hello:func_*"):
     events = events.replace("func_[ad]*", "func_?").replace(":hello", f":{os.getcwd()}/hello")
