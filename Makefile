@@ -105,10 +105,12 @@ $(COMMANDS:%=$(BIN)/%): $(BIN)/%: $(BUILD)/cmd/%.o $(CMD_LIB) $(ALL_LIBS)
 	$(Q)$(CC) $(UNSPOOL_CFLAGS) $(HARDEN_LD) $(LDFLAGS) -o $@ $< $(CMD_LIB) $(ALL_LIBS) -Wl,--as-needed $(LDLIBS)
 
 # One file to copy to any machine of this architecture.
+# Its relocations, most of them of constant tables, would be 3 %.
+STATIC_LD := -static-pie -Wl,--gc-sections -Wl,-z,pack-relative-relocs
 static-capture: $(BUILD)/static/capture
 $(BUILD)/static/capture: $(BUILD)/cmd/capture.o $(CMD_LIB) $(ALL_LIBS)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(UNSPOOL_CFLAGS) $(LDFLAGS) $(INSTALL_STRIP) -static-pie -o $@ $< $(CMD_LIB) $(ALL_LIBS) $(CAPTURE_LIBS)
+	$(Q)$(CC) $(UNSPOOL_CFLAGS) $(LDFLAGS) $(INSTALL_STRIP) $(STATIC_LD) -o $@ $< $(CMD_LIB) $(ALL_LIBS) $(CAPTURE_LIBS)
 .PHONY: static-capture
 
 # Unit tests: tests/STAGE/test_X.c, linked with the archives up to STAGE only.
