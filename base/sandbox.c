@@ -34,14 +34,15 @@ enum access {
 	FS_REMOVE_FILE = 1 << 5,
 	FS_MAKE_DIR = 1 << 7,
 	FS_MAKE_REG = 1 << 8,
-	FS_MAKE_OTHERS = 0x1e40, /* devices, sockets, FIFOs, links */
-	FS_REFER = 1 << 13,	 /* version 2: move between folders */
-	FS_TRUNCATE = 1 << 14,	 /* version 3 */
-	FS_IOCTL_DEV = 1 << 15,	 /* version 5 */
+	FS_MAKE_OTHERS = 0x0e40, /* devices, sockets, FIFOs */
+	FS_MAKE_SYM = 1 << 12,
+	FS_REFER = 1 << 13,	/* version 2: move between folders */
+	FS_TRUNCATE = 1 << 14,	/* version 3 */
+	FS_IOCTL_DEV = 1 << 15, /* version 5 */
 };
 #define FS_ALWAYS                                                                                  \
 	(FS_EXECUTE | FS_WRITE_FILE | FS_REMOVE_DIR | FS_REMOVE_FILE | FS_MAKE_DIR | FS_MAKE_REG | \
-	 FS_MAKE_OTHERS)
+	 FS_MAKE_OTHERS | FS_MAKE_SYM)
 
 struct ruleset {
 	uint64_t fs, net, scoped;
@@ -66,7 +67,7 @@ static struct ruleset handled(int version, bool network)
 	return r;
 }
 
-static int add_path(int rules, int fd, uint64_t fs)
+static int add_path(int rules, int fd, bool links, uint64_t fs)
 {
 	struct path_rule rule = {.fd = fd};
 	struct stat st;
@@ -77,6 +78,8 @@ static int add_path(int rules, int fd, uint64_t fs)
 	if (S_ISDIR(st.st_mode))
 		rule.access |=
 			FS_REMOVE_DIR | FS_REMOVE_FILE | FS_MAKE_DIR | FS_MAKE_REG | FS_REFER;
+	if (links)
+		rule.access |= FS_MAKE_SYM;
 	rule.access &= fs;
 	/* A pipe or memory is in no folder, and is not restricted. */
 	return syscall(LANDLOCK_ADD_RULE, rules, LANDLOCK_PATH_BENEATH, &rule, 0) && errno != EBADFD
@@ -98,7 +101,7 @@ static int restrict_files(const struct sandbox *s)
 	if (rules < 0)
 		return -1;
 	for (i = 0; !rc && i < s->n_paths; i++)
-		rc = add_path(rules, s->paths[i], r.fs);
+		rc = add_path(rules, s->paths[i], s->links[i], r.fs);
 	if (!rc)
 		rc = (int)syscall(LANDLOCK_RESTRICT_SELF, rules, 0);
 	close(rules);
@@ -129,6 +132,15 @@ static void allow(struct sandbox *s, int fd)
 void sandbox_allow_folder(struct sandbox *s, const char *path)
 {
 	allow(s, open(path, O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
+void sandbox_allow_links(struct sandbox *s, const char *path)
+{
+	const size_t n = s->n_paths;
+
+	sandbox_allow_folder(s, path);
+	if (s->n_paths > n)
+		s->may_link = s->links[n] = true;
 }
 
 void sandbox_allow_output(struct sandbox *s, const char *path)
@@ -170,7 +182,7 @@ static int enter(struct sandbox *s, char *lacks, size_t size, struct err *err)
 		add_word(lacks, size, "landlock, to restrict where files are written");
 	if (capabilities_keep(capabilities_of(s)))
 		return err_errno(err, errno, NULL, "give up capabilities");
-	rc = sandbox_filter_calls(s->network, s->may_chown, s->terminal);
+	rc = sandbox_filter_calls(s->network, s->may_chown, s->may_link, s->terminal);
 	if (rc < 0)
 		return err_errno(err, errno, NULL, "restrict system calls (seccomp)");
 	if (!rc)

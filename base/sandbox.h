@@ -32,9 +32,11 @@ enum { SANDBOX_PATHS_MAX = 12 };
 struct sandbox {
 	/* Descriptors (O_PATH) of folders below which, and of files to which may be written. */
 	int paths[SANDBOX_PATHS_MAX];
+	bool links[SANDBOX_PATHS_MAX]; /* symbolic links may be made there, too */
 	size_t n_paths;
 	bool network;	   /* sockets */
 	bool may_chown;	   /* an output that replaces another user's file keeps its owner */
+	bool may_link;	   /* below one of the paths */
 	bool terminal;	   /* may be switched to single keys */
 	bool may_override; /* root writes into another user's folder */
 	bool no_helper;	   /* no file of another process is read */
@@ -46,6 +48,8 @@ struct sandbox {
 void sandbox_allow_output(struct sandbox *s, const char *path);
 /* Allows everything below a folder, if it exists. */
 void sandbox_allow_folder(struct sandbox *s, const char *path);
+/* The same, and symbolic links. */
+void sandbox_allow_links(struct sandbox *s, const char *path);
 /* Enters, and closes the descriptors. To be called before there are threads. lacks: names of what
  * this kernel does not have, "" if nothing. Returns 0, or negative with *err if a step failed that
  * the kernel has. */

@@ -371,7 +371,8 @@ static void for_times(struct program *p)
 	answer(p, EPERM_);
 }
 
-static void make_program(struct program *p, bool network, bool may_chown, bool terminal)
+static void make_program(struct program *p, bool network, bool may_chown, bool may_link,
+			 bool terminal)
 {
 	uint32_t self = (uint32_t)getpid();
 
@@ -385,6 +386,8 @@ static void make_program(struct program *p, bool network, bool may_chown, bool t
 #endif
 	if (!network)
 		for_calls(p, allowed, sizeof allowed / sizeof *allowed, ALLOW);
+	if (may_link)
+		for_call(p, SYS_symlinkat, ALLOW);
 	for_calls(p, refused, sizeof refused / sizeof *refused, EPERM_);
 	if (!network)
 		for_calls(p, of_sockets, sizeof of_sockets / sizeof *of_sockets, EPERM_);
@@ -400,24 +403,25 @@ static void make_program(struct program *p, bool network, bool may_chown, bool t
 	answer(p, network ? ALLOW : ENOSYS_);
 }
 
-int sandbox_filter_calls(bool network, bool may_chown, bool terminal)
+int sandbox_filter_calls(bool network, bool may_chown, bool may_link, bool terminal)
 {
 	struct program p = {.n = 0};
 	struct sock_fprog filter = {.filter = p.v};
 
 	if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) < 0)
 		return 0;
-	make_program(&p, network, may_chown, terminal);
+	make_program(&p, network, may_chown, may_link, terminal);
 	filter.len = p.n;
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) ? -1 : 1;
 }
 
 #else
 
-int sandbox_filter_calls(bool network, bool may_chown, bool terminal)
+int sandbox_filter_calls(bool network, bool may_chown, bool may_link, bool terminal)
 {
 	(void)network;
 	(void)may_chown;
+	(void)may_link;
 	(void)terminal;
 	return 0;
 }

@@ -6,6 +6,6 @@
 
 /* For this thread and what it starts; PR_SET_NO_NEW_PRIVS must be set. Returns 1; 0 if the kernel
  * or this build has no filters; -1 with errno. */
-int sandbox_filter_calls(bool network, bool may_chown, bool terminal);
+int sandbox_filter_calls(bool network, bool may_chown, bool may_link, bool terminal);
 
 #endif

@@ -54,7 +54,7 @@ int confine_resolve(const struct resolve *r, struct err *err)
 	if (r->no_sandbox)
 		return 0;
 	if (r->unbundle_dir)
-		sandbox_allow_folder(&s, r->unbundle_dir);
+		sandbox_allow_links(&s, r->unbundle_dir);
 	sandbox_allow_output(&s, r->output_path ? r->output_path : "/dev/stdout");
 	s.terminal = r->browses;
 	if (allow_loading(&s, &r->load, err))

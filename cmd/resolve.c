@@ -155,20 +155,26 @@ static int lay_out(struct resolve *r, struct err *err)
 	int rc = load_unbundle(r->inputs.v[0], r->unbundle_dir, &report, err);
 
 	if (!rc && !r->quiet)
-		fprintf(stderr, "resolve: %s: %zu files, by path and by build id\n",
-			r->unbundle_dir, report.files);
+		fprintf(stderr, "resolve: %s: %zu files, by path%s\n", r->unbundle_dir,
+			report.files, report.links_failed ? "" : " and by build id");
 	if (!rc && report.moved)
 		fprintf(stderr,
 			"resolve: %s: %zu of these are below .other: their path is too long, or "
 			"leads elsewhere\n",
 			r->unbundle_dir, report.moved);
-	if (rc || (!report.damaged && !report.lost))
-		return rc;
-	fprintf(stderr,
-		"resolve: %s: of the files that it carries %zu are damaged, and %" PRIu64
-		" bytes belong to none\n",
-		r->inputs.v[0], report.damaged, report.lost);
-	return EXIT_DAMAGED;
+	if (!rc && report.links_failed)
+		fprintf(stderr,
+			"resolve: %s: %zu links by build id could not be made: %s. Other tools "
+			"find these files by their paths only\n",
+			r->unbundle_dir, report.links_failed, strerror(report.link_errno));
+	if (!rc && (report.damaged || report.lost))
+		fprintf(stderr,
+			"resolve: %s: of the files that it carries %zu are damaged, and %" PRIu64
+			" bytes belong to none\n",
+			r->inputs.v[0], report.damaged, report.lost);
+	if (!rc && (report.links_failed || report.damaged || report.lost))
+		rc = EXIT_DAMAGED;
+	return rc;
 }
 
 /* Closes the output first, so that the reader of a pipe need not wait for the cache to be written.

@@ -228,6 +228,8 @@ struct unbundle_report {
 	size_t moved;	/* of these, under .other: their path leads elsewhere, or is too long */
 	size_t damaged; /* entries that could not be unpacked */
 	uint64_t lost;	/* bytes that belong to no entry, or to one that is too large */
+	size_t links_failed; /* by build id, that could not be made ... */
+	int link_errno;	     /* ... and why not */
 };
 int load_unbundle(const char *path, const char *dir, struct unbundle_report *report,
 		  struct err *err);

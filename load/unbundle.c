@@ -89,16 +89,20 @@ static int write_file_at(struct layout *l, int folder, const char *name,
 	return 0;
 }
 
+/* Tools find less without; the files themselves are good. */
 static void link_at(const struct layout *l, const char *folder, const char *name, const char *to)
 {
-	int at = make_folders(l, folder);
+	int at = make_folders(l, folder), e = errno;
 
-	if (at < 0)
+	if (at >= 0) {
+		unlinkat(at, name, 0);
+		e = symlinkat(to, at, name) ? errno : 0;
+		close(at);
+	}
+	if (at >= 0 && !e)
 		return;
-	unlinkat(at, name, 0);
-	if (symlinkat(to, at, name) < 0)
-		(void)errno; /* tools find less */
-	close(at);
+	l->report->link_errno = e;
+	l->report->links_failed++;
 }
 
 static const char *leaf_of(const struct bundle_entry *e)

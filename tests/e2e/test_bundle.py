@@ -183,6 +183,27 @@ def deep_path():
     tap.check(len(laid) == 1 and "damaged" not in p.stderr, "--unbundle: a path of 3000 bytes", p.stderr, len(laid))
 
 
+def by_build_id(elf, address, name):
+    """Links by which tools find a file of which they know the build id only: perf's and gdb's kind of a folder."""
+    n = os.path.basename(os.path.dirname(elf))
+    links = [f"out/.build-id/{n[:2]}/{n[2:]}", f"out/.build-id/{n[:2]}/{n[2:]}.debug"]
+    tap.check(all(os.path.islink(l) and os.path.exists(l) for l in links) and os.path.samefile(f"{links[0]}/elf", elf),
+              "--unbundle: links by build id", run(["find", "out/.build-id"]).stdout)
+    if have("llvm-symbolizer"):
+        run(["strip", "-o", "stripped-fixed", "fixed"])
+        p = run(["llvm-symbolizer", "--debug-file-directory=out", "--obj=stripped-fixed", f"0x{address}"], check=False)
+        tap.check(name in p.stdout, "llvm-symbolizer finds it by its build id", p.stdout, p.stderr)
+    if have("perf"):
+        os.rename("fixed", "moved")
+        p = run(["perf", "--buildid-dir", "out", "script", "-i", "fixed.data", "--no-inline", "-F", "ip,sym,dso"], check=False)
+        os.rename("moved", "fixed")
+        tap.check("work::fibonacci" in p.stdout, "perf finds it by its build id", p.stdout[:500], p.stderr[-300:])
+    # A folder stands where a link is to be made: that is said.
+    os.makedirs(f"taken/.build-id/{n[:2]}/{n[2:]}")
+    p = run([RESOLVE, "--unbundle", "taken", "x.data"], check=False)
+    tap.check(p.returncode == 1 and "1 links by build id could not be made" in p.stderr, "--unbundle: a link that cannot be made", p.returncode, p.stderr)
+
+
 def others_read_it():
     """The files with holes, laid out, for tools that know nothing of this project: names and lines of the addresses that were recorded."""
     program = build("g++", "threads.cc", "fixed", "-O2", "-g", "-pthread", "-no-pie")
@@ -204,6 +225,7 @@ def others_read_it():
             leaves.add((first[0].split()[0], first[0].split()[1].split("(")[0].split("<")[0]))
     leaves = sorted(leaves)[:5]
     tap.check(leaves, "there are addresses to ask for")
+    by_build_id(elf[0], *leaves[0])
     for tool, ask in (("eu-addr2line", lambda a: ["eu-addr2line", "-f", "-i", "-C", "-e", elf[0], f"0x{a}"]),
                       ("llvm-symbolizer", lambda a: ["llvm-symbolizer", f"--obj={elf[0]}", f"0x{a}"]),
                       ("gdb", lambda a: ["gdb", "-nx", "-batch", "-ex", f"info symbol 0x{a}", "-ex", f"info line *0x{a}", elf[0]])):
