@@ -1,8 +1,15 @@
 /* bundle_write.c - reads the recording and packs what its stacks went through. */
 #include "capture/bundle_write.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/text.h"
 #include "base/threads.h"
 #include "base/vec.h"
+#include "bundle/bundle.h"
+#include "capture/session.h"
 #include "dwarf/dwarf.h"
 #include "modules/modules.h"
 #include "reader/reader.h"
@@ -28,21 +35,20 @@ static int collect_kernel(struct cut_hits *hits, struct cut_addrs *ips)
 	return 0;
 }
 
-static int make(struct perf_file *f, struct modules *ms, struct drain *d,
-		const struct capture_options *opt, struct bundle_blob *section,
-		struct cut_report *report, struct err *err)
+static int make(struct perf_file *f, struct modules *ms, const struct bundle_job *j,
+		struct bundle_blob *section, struct cut_report *report, struct err *err)
 {
-	const struct dwarf_cache cache = {opt->cache.dir, opt->cache.max_bytes, CACHE_MIN_BYTES,
-					  CACHE_WHOLE_BYTES};
+	const struct dwarf_cache cache = {j->opt->cache.dir, j->opt->cache.max_bytes,
+					  CACHE_MIN_BYTES, CACHE_WHOLE_BYTES};
 	struct cut_options co = {
-		.level = opt->bundle - CAPTURE_BUNDLE_IDS + CUT_IDS,
-		.max_bytes = opt->bundle_max,
+		.level = j->opt->bundle - CAPTURE_BUNDLE_IDS + CUT_IDS,
+		.max_bytes = j->opt->bundle_max,
 		.n_threads = threads_available(),
 		.zstd_level = ZSTD_LEVEL,
 		.cache = cache.dir ? &cache : NULL,
 		.read_file = pins_read,
-		.arg = &d->pins,
-		.processes = d->processes.lines.failed ? NULL : d->processes.lines.s,
+		.arg = j->pins,
+		.processes = j->processes->lines.failed ? NULL : j->processes->lines.s,
 	};
 	struct kernel_functions kernel = {0};
 	struct cut_addrs ips = {0};
@@ -68,15 +74,16 @@ static bool part_found(void *modules, const struct map_source *src, struct map_p
 	return *ms && modules_part(*ms, src, ret);
 }
 
-int bundle_write(const char *path, struct drain *d, const struct capture_options *opt,
-		 struct bundle_blob *section, struct cut_report *report, struct err *err)
+/* Says in *report what is in it. */
+static int read_and_pack(const struct bundle_job *j, struct bundle_blob *section,
+			 struct cut_report *report, struct err *err)
 {
-	struct modules_options mo = {.pinned = pins_find, .pinned_arg = &d->pins};
+	struct modules_options mo = {.pinned = pins_find, .pinned_arg = j->pins};
 	struct perf_file *f = NULL;
 	struct modules *ms = NULL;
 	const struct perf_file_options fo = {
 		.alone = true, .part_of = part_found, .part_of_arg = &ms};
-	int rc = perf_file_open(&f, path, &fo, err);
+	int rc = perf_file_open(&f, j->file->path, &fo, err);
 
 	*report = (struct cut_report){0};
 	if (!rc) {
@@ -84,8 +91,61 @@ int bundle_write(const char *path, struct drain *d, const struct capture_options
 		rc = modules_new(&ms, &mo, err);
 	}
 	if (!rc)
-		rc = make(f, ms, d, opt, section, report, err);
+		rc = make(f, ms, j, section, report, err);
 	modules_free(ms);
 	perf_file_close(f);
 	return rc;
+}
+
+static void note_lacks(const struct bundle_job *j, const struct cut_report *report)
+{
+	if (report->lacks)
+		capture_note(j->result, "%zu files are not in the bundle, as %.*s",
+			     report->missing + report->dropped, (int)strcspn(report->lacks, "\n"),
+			     report->lacks);
+	if (j->pins->left_out)
+		capture_note(j->result,
+			     "%zu files were not kept open for the bundle: raise `ulimit -n`",
+			     j->pins->left_out);
+}
+
+void bundle_add(const struct bundle_job *j)
+{
+	const double start = clock_seconds();
+	struct bundle_blob section = {0};
+	struct cut_report report = {0};
+	struct err err = {0};
+	int rc;
+
+	if (!j->opt->bundle || !j->file->is_regular || !j->result->samples)
+		return;
+	text_char(&j->processes->lines, 0);
+	rc = read_and_pack(j, &section, &report, &err);
+	if (j->processes->lines.n) /* more may come, for the next file */
+		j->processes->lines.n--;
+	j->facts->bundle = section.v;
+	j->facts->n_bundle = rc ? 0 : section.n;
+	if (!rc)
+		rc = j->finish(j->arg, &err);
+	if (rc) {
+		capture_note(j->result, "no bundle: %s", err.what);
+	} else {
+		j->result->bundle_bytes = section.n;
+		j->result->bundle_modules = report.modules;
+	}
+	note_lacks(j, &report);
+	j->result->bundle_seconds = clock_seconds() - start;
+	j->facts->bundle = NULL;
+	free(report.lacks);
+	vec_done(&section);
+}
+
+void bundle_may_be_left_out(const struct capture_options *opt, const struct perfdata *file,
+			    struct capture_result *result, pid_t command)
+{
+	if (!opt->bundling || !opt->bundle || !file->is_regular)
+		return;
+	if (opt->complete)
+		opt->complete(opt->progress_arg, result);
+	*opt->bundling = command ? (int)command : 1;
 }

@@ -558,44 +558,25 @@ static int write_features(struct recording *r, struct err *err)
 	return rc;
 }
 
-/* Adds what the recording needs of this machine, in place of the feature sections that are there
- * already: the file is good before and, if this fails, after it. */
+static int write_features_again(void *recording, struct err *err)
+{
+	return write_features(recording, err);
+}
+
 static void add_bundle(struct recording *r)
 {
-	const uint64_t start = clock_ns(CLOCK_MONOTONIC);
-	struct bundle_blob section = {0};
-	struct cut_report report = {0};
-	struct err err = {0};
-	int rc;
+	const struct bundle_job job = {
+		.opt = r->opt,
+		.file = &r->file,
+		.facts = &r->facts,
+		.result = r->result,
+		.pins = &r->drain.pins,
+		.processes = &r->drain.processes,
+		.finish = write_features_again,
+		.arg = r,
+	};
 
-	if (!r->opt->bundle || !r->file.is_regular || !r->result->samples)
-		return;
-	text_char(&r->drain.processes.lines, 0);
-	rc = bundle_write(r->file.path, &r->drain, r->opt, &section, &report, &err);
-	if (r->drain.processes.lines.n) /* more may come, for the next file */
-		r->drain.processes.lines.n--;
-	r->facts.bundle = section.v;
-	r->facts.n_bundle = rc ? 0 : section.n;
-	if (!rc)
-		rc = write_features(r, &err);
-	if (rc) {
-		capture_note(r->result, "no bundle: %s", err.what);
-	} else {
-		r->result->bundle_bytes = section.n;
-		r->result->bundle_modules = report.modules;
-	}
-	if (report.lacks)
-		capture_note(r->result, "%zu files are not in the bundle, as %.*s",
-			     report.missing + report.dropped, (int)strcspn(report.lacks, "\n"),
-			     report.lacks);
-	if (r->drain.pins.left_out)
-		capture_note(r->result,
-			     "%zu files were not kept open for the bundle: raise `ulimit -n`",
-			     r->drain.pins.left_out);
-	r->result->bundle_seconds = (double)(clock_ns(CLOCK_MONOTONIC) - start) / 1e9;
-	r->facts.bundle = NULL;
-	free(report.lacks);
-	vec_done(&section);
+	bundle_add(&job);
 }
 
 static void measure_file(struct recording *r, const struct record_writer_totals *totals)
@@ -613,11 +594,7 @@ static void begin_bundling(struct recording *r, const struct record_writer_total
 {
 	r->result->raw_bytes = totals->raw_bytes;
 	measure_file(r, totals);
-	if (!r->opt->bundling || !r->opt->bundle || !r->file.is_regular)
-		return;
-	if (r->opt->complete)
-		r->opt->complete(r->opt->progress_arg, r->result);
-	*r->opt->bundling = r->child.pid ? (int)r->child.pid : 1;
+	bundle_may_be_left_out(r->opt, &r->file, r->result, r->child.pid);
 }
 
 int recording_finish_file(struct recording *r, int rc, struct err *err)

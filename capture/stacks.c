@@ -15,6 +15,9 @@
 #include <unistd.h>
 
 #include "capture/attr.h"
+#include "capture/bundle_pins.h"
+#include "capture/bundle_processes.h"
+#include "capture/bundle_write.h"
 #include "capture/capture.h"
 #include "capture/environs.h"
 #include "capture/perfdata.h"
@@ -46,6 +49,8 @@ struct stacks {
 	struct thread_state thread;
 	struct stack_batch batch; /* records of a round */
 	struct environs environs;
+	struct pins pins; /* of files that the bundle needs */
+	struct processes seen;
 	struct tid_list processes;
 	uint64_t longest_halt_ns, ids[1];
 	size_t n_refused;
@@ -108,6 +113,7 @@ static int take_thread(struct stacks *s, pid_t pid, pid_t tid, struct err *err)
 	environs_hide(&s->environs, (uint32_t)pid, UINT64_MAX, (struct environ_bytes){0},
 		      (struct environ_bytes){s->thread.stack, s->thread.n_stack});
 	stack_batch_add(&s->batch, &s->thread, &sample);
+	processes_note(&s->seen, (uint32_t)pid);
 	count(s);
 	return s->batch.bytes.vec.n < BATCH_BYTES && !s->batch.bytes.failed ? 0 : flush(s, err);
 }
@@ -224,6 +230,7 @@ static int emit(void *arg, const void *rec, size_t n)
 	struct stacks *s = arg;
 
 	s->result->other_records++;
+	pins_note(&s->pins, rec, n);
 	return record_writer_append(s->writer, rec, n) ? -ERR_NOMEM : 0;
 }
 
@@ -284,10 +291,45 @@ static int begin_file(struct stacks *s, struct err *err)
 	return rc;
 }
 
+static int write_features(void *stacks, struct err *err)
+{
+	struct stacks *s = stacks;
+
+	return perfdata_finish(&s->file, &s->facts, err);
+}
+
+static void add_bundle(struct stacks *s)
+{
+	const struct bundle_job job = {
+		.opt = s->opt,
+		.file = &s->file,
+		.facts = &s->facts,
+		.result = s->result,
+		.pins = &s->pins,
+		.processes = &s->seen,
+		.finish = write_features,
+		.arg = s,
+	};
+
+	bundle_may_be_left_out(s->opt, &s->file, s->result, 0);
+	bundle_add(&job);
+	if (s->opt->bundling)
+		*s->opt->bundling = 0;
+}
+
+static void measure_file(struct stacks *s, const struct record_writer_totals *totals)
+{
+	struct stat st;
+
+	if (s->file.is_pipe)
+		s->result->bytes_written = s->file.data_off + totals->data_bytes;
+	else if (!fstat(s->file.fd, &st))
+		s->result->bytes_written = (uint64_t)st.st_size;
+}
+
 static int end_file(struct stacks *s, int rc, struct err *err)
 {
 	struct record_writer_totals totals = {0};
-	struct stat st;
 	struct err later;
 	int werr = record_writer_finish(s->writer, &totals);
 
@@ -296,10 +338,11 @@ static int end_file(struct stacks *s, int rc, struct err *err)
 	s->facts.raw_bytes = s->result->raw_bytes = totals.raw_bytes;
 	s->facts.data_bytes = totals.data_bytes;
 	werr = perfdata_finish(&s->file, &s->facts, &later);
-	if (s->file.is_pipe)
-		s->result->bytes_written = s->file.data_off + totals.data_bytes;
-	else if (!fstat(s->file.fd, &st))
-		s->result->bytes_written = (uint64_t)st.st_size;
+	measure_file(s, &totals);
+	if (!werr && !rc) {
+		add_bundle(s);
+		measure_file(s, &totals);
+	}
 	if (!werr)
 		werr = perfdata_close(&s->file, &later);
 	else
@@ -356,6 +399,8 @@ static void release(struct stacks *s)
 	free(s->thread.stack);
 	stack_batch_done(&s->batch);
 	environs_done(&s->environs);
+	pins_done(&s->pins);
+	processes_done(&s->seen);
 	tid_list_done(&s->processes);
 	free(s);
 }
@@ -378,6 +423,11 @@ int capture_stacks(const struct capture_options *opt, volatile int *stop,
 	s->thread.stack = malloc(s->thread.room);
 	if (!opt->keep_env)
 		environs_begin(&s->environs);
+	if (opt->bundle) {
+		pins_begin(&s->pins);
+		s->seen.on = true;
+		s->seen.with_arguments = opt->keep_env;
+	}
 	fill_attr(s);
 	rc = !s->thread.stack ? err_nomem(err) : choose(s, err);
 	if (!rc && !attr_user_regs())
