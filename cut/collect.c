@@ -3,6 +3,7 @@
  * Every word of a stack copy that points into code may be a return address: which of them are is
  * known only by unwinding, which this does not depend on. The same words come again in most
  * samples, so that nearly all of them are found in a small table of what they are. */
+#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -57,17 +58,27 @@ static struct cut_dso *dso_of(struct cut_hits *h, const struct dso *dso, uint32_
 	return &h->dsos.v[*index - 1];
 }
 
-static void add(struct cut_hits *h, const struct dso *dso, uint64_t off, bool is_frame)
+enum list { LIST_CODE, LIST_FRAMES, LIST_PROBED, LIST_TEXTS };
+
+static void add_to(struct cut_hits *h, const struct dso *dso, uint64_t off, enum list list)
 {
-	const uint64_t key = hash_mix((uint64_t)dso->id << 1 | is_frame, off);
+	const uint64_t key = hash_mix((uint64_t)dso->id << 2 | list, off);
 	uint32_t index;
 	struct cut_dso *d;
+	struct cut_addrs *to;
 
 	if (hash_get(&h->seen, key) != HASH_NONE)
 		return;
 	d = dso_of(h, dso, &index);
-	if (!d || hash_put(&h->seen, key, 1) || vec_push(is_frame ? &d->frames : &d->code, off))
+	to = d ? (struct cut_addrs *const[]){&d->code, &d->frames, &d->probed, &d->texts}[list]
+	       : NULL;
+	if (!to || hash_put(&h->seen, key, 1) || vec_push(to, off))
 		h->nomem = true;
+}
+
+static void add(struct cut_hits *h, const struct dso *dso, uint64_t off, bool is_frame)
+{
+	add_to(h, dso, off, is_frame ? LIST_FRAMES : LIST_CODE);
 }
 
 static void count(struct cut_hits *h, uint32_t index)
@@ -261,6 +272,58 @@ static void see_callers(struct cut_hits *h, const struct perf_sample *s)
 	}
 }
 
+/* Of a probe in a program: parameters are told of the function that it was in. */
+static bool is_of_probe(const struct perf_sample *s)
+{
+	return s->event->attr.type == PERF_TYPE_TRACEPOINT && s->cpumode == PERF_CPUMODE_USER;
+}
+
+/* Constants beside the code of a file, whose own maps are not kept: those of the code lead there.
+ */
+static void see_constant(struct cut_hits *h, const struct map *m, uint64_t word)
+{
+	struct module *mod = m->dso->kind == DSO_FILE ? modules_get(h->modules, m->dso) : NULL;
+	uint64_t vaddr;
+
+	if (!mod || !mod->image || !module_ip_to_vaddr(mod, m, m->start, &vaddr))
+		return;
+	vaddr += word - m->start;
+	if (cut_is_constant(mod->image, vaddr))
+		add_to(h, m->dso, vaddr, LIST_TEXTS);
+}
+
+/* The last code below it, and the first above. */
+static void see_pointer(struct cut_hits *h, const struct address_space *space, uint64_t word)
+{
+	size_t lo = 0, hi = address_space_count(space);
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (address_space_at(space, mid)->start <= word)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo)
+		see_constant(h, address_space_at(space, lo - 1), word);
+	if (lo < address_space_count(space))
+		see_constant(h, address_space_at(space, lo), word);
+}
+
+static void see_probed(struct cut_hits *h, const struct perf_sample *s, const struct map *m,
+		       uint64_t ip)
+{
+	uint64_t word;
+	unsigned i;
+
+	add_to(h, m->dso, key_of(m, ip), LIST_PROBED);
+	for (i = 0; i < 64; i++)
+		if (perf_regs_get(&s->user_regs, i, &word) && word >= 4096 && !(word >> 56) &&
+		    word != ip)
+			see_pointer(h, s->space, word);
+}
+
 static void see(struct cut_hits *h, const struct perf_sample *s)
 {
 	const struct map *m;
@@ -276,6 +339,8 @@ static void see(struct cut_hits *h, const struct perf_sample *s)
 	if (cpu && perf_regs_get(&s->user_regs, cpu->perf_ip, &ip)) {
 		m = address_space_find(s->space, ip);
 		add_frame(h, m, ip);
+		if (m && m->dso->kind == DSO_FILE && is_of_probe(s))
+			see_probed(h, s, m, ip);
 		if (m && m->dso->kind == DSO_ANON)
 			see_callers(h, s);
 	}
@@ -334,6 +399,8 @@ void cut_hits_free(struct cut_hits *h)
 	for (i = 0; i < h->dsos.n; i++) {
 		vec_done(&h->dsos.v[i].code);
 		vec_done(&h->dsos.v[i].frames);
+		vec_done(&h->dsos.v[i].probed);
+		vec_done(&h->dsos.v[i].texts);
 	}
 	vec_done(&h->dsos);
 	vec_done(&h->by_id);

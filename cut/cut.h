@@ -46,6 +46,8 @@ struct cut_need {
 	/* Of these the ones that can be frames: they get lines and inlined functions. A return
 	 * address stands for the call: it is given less one. */
 	struct cut_addrs frames;
+	struct cut_addrs probed; /* where probes were: they get parameters ... */
+	struct cut_addrs texts;	 /* ... and what registers pointed to there, if that is constant */
 	const struct dwarf_cache *cache; /* of compiled DWARF; NULL: none */
 	unsigned n_threads;
 	int zstd_level;
@@ -62,13 +64,16 @@ int cut_module(struct modules *ms, struct module *m, const struct bundle_entry *
 /* Does code end in a call before this byte? Enough for processors of the table; true for others. */
 bool cut_is_behind_call(const struct elf_image *img, uint64_t vaddr);
 
+/* Is the vaddr in a segment that is not written to, as where values are read (values/values.c)? */
+bool cut_is_constant(const struct elf_image *img, uint64_t vaddr);
+
 /* ---- a whole recording ---------------------------------------------------------------------- */
 
-/* What was on the stacks of a recording, by dso. File offsets, not vaddrs; of code without a file,
- * and of the kernel, runtime addresses. */
+/* What was on the stacks of a recording, by dso. File offsets (texts: vaddrs); of code without a
+ * file, and of the kernel, runtime addresses. */
 struct cut_dso {
 	const struct dso *dso;
-	struct cut_addrs code, frames;
+	struct cut_addrs code, frames, probed, texts;
 	uint64_t samples; /* how often it was seen, for choosing */
 	uint64_t last;	  /* private: the sample that counted last */
 };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cut/pieces.h"
+#include "dwarf/dwarf.h"
 #include "modules/modules.h"
 
 enum {
@@ -14,9 +15,13 @@ enum {
 };
 
 static const char *const part_names[CUT_PARTS] = {
-	[CUT_INFO] = ".debug_info",	  [CUT_ABBREV] = ".debug_abbrev",
-	[CUT_LINE] = ".debug_line",	  [CUT_RANGES] = ".debug_ranges",
+	[CUT_INFO] = ".debug_info",
+	[CUT_ABBREV] = ".debug_abbrev",
+	[CUT_LINE] = ".debug_line",
+	[CUT_RANGES] = ".debug_ranges",
 	[CUT_ARANGES] = ".debug_aranges",
+	[CUT_PARAMS] = DWARF_PARAMS_SECTION,
+	[CUT_CONSTANTS] = MODULE_CONSTANTS_SECTION,
 };
 
 static bool is_dwarf(const char *name)
@@ -166,17 +171,27 @@ static bool open_table(struct table *t, struct pieces *p)
 	return false;
 }
 
+static uint64_t count_parts(const struct cut_dwarf *d)
+{
+	uint64_t n = 0;
+	unsigned i;
+
+	for (i = 0; i < CUT_PARTS; i++)
+		n += d->part[i].n != 0;
+	return n;
+}
+
 uint64_t cut_headers(struct pieces *p, const struct cut_dwarf *d)
 {
 	struct table t;
 	static const uint8_t mark[] = "what no stack went through is zeros";
-	uint64_t n, i, names;
+	uint64_t n, i, at, names;
 
 	if (!open_table(&t, p)) {
 		pieces_keep(p, 0, t.is_64 ? sizeof(Elf64_Ehdr) : sizeof(Elf32_Ehdr));
 		return t.end < p->size ? p->size : t.end;
 	}
-	n = t.n + 2 + (d->part[CUT_INFO].n ? CUT_PARTS : 0);
+	n = t.n + 2 + count_parts(d);
 	t.rows = arena_alloc(&p->owned, n * t.entry_bytes);
 	t.names = arena_alloc(&p->owned, room_for_names(p));
 	if (!t.rows || !t.names) {
@@ -185,8 +200,9 @@ uint64_t cut_headers(struct pieces *p, const struct cut_dwarf *d)
 	}
 	t.names_n = 1;
 	copy_rows(&t);
-	for (i = 0; d->part[CUT_INFO].n && i < CUT_PARTS; i++)
-		append(&t, t.n + i, part_names[i], SHT_PROGBITS, d->part[i].v, d->part[i].n);
+	for (i = 0, at = t.n; i < CUT_PARTS; i++)
+		if (d->part[i].n)
+			append(&t, at++, part_names[i], SHT_PROGBITS, d->part[i].v, d->part[i].n);
 	append(&t, n - 2, MODULE_PART_SECTION, SHT_PROGBITS, mark, sizeof mark);
 	names = t.names_n + sizeof ".shstrtab";
 	append(&t, n - 1, ".shstrtab", SHT_STRTAB, t.names, names);

@@ -17,6 +17,7 @@ enum {
 	OPEN_BYTES = 64 << 10,
 	GO_MODULE_BYTES = 512, /* of struct moduledata, as far as it is read */
 	GO_CHAIN_MAX = 64,
+	TEXT_BYTES_MAX = 256, /* more than is shown of one */
 };
 
 enum how {
@@ -440,10 +441,51 @@ static void keep_for_unwinding(const struct job *j, struct pieces *p, struct hit
 	keep_bare_code(p, j->m, hit, &j->need->frames);
 }
 
+bool cut_is_constant(const struct elf_image *img, uint64_t vaddr)
+{
+	const struct elf_segment *segs;
+	size_t n = elf_image_segments(img, &segs);
+
+	while (n-- > 0)
+		if (vaddr >= segs[n].vaddr && vaddr - segs[n].vaddr < segs[n].filesz)
+			return !(segs[n].flags & PF_W);
+	return false;
+}
+
+/* Texts that parameters of probed functions pointed to, and a list of them: what is zeros in a hole
+ * is to be no empty text. */
+static void keep_constants(struct pieces *p, const struct cut_need *need, struct cut_dwarf *d)
+{
+	VEC(uint64_t) list = {0};
+	size_t i, left;
+
+	for (i = 0; i < need->texts.n && need->level >= CUT_SYMBOLS && !p->nomem; i++) {
+		const uint64_t at = need->texts.v[i];
+		const uint8_t *text = elf_image_at_vaddr(p->img, at, &left);
+		uint64_t n;
+
+		if (!text || !cut_is_constant(p->img, at))
+			continue;
+		left = left < TEXT_BYTES_MAX ? left : TEXT_BYTES_MAX;
+		n = strnlen((const char *)text, left);
+		n += n < left; /* its NUL */
+		pieces_keep_vaddr(p, at, at + n);
+		if (vec_push(&list, at) || vec_push(&list, n))
+			p->nomem = true;
+	}
+	if (list.n) {
+		uint8_t *v = arena_memdup(&p->owned, list.v, list.n * sizeof *list.v);
+
+		p->nomem |= !v;
+		d->part[CUT_CONSTANTS] = (struct cut_bytes){v, v ? list.n * sizeof *list.v : 0};
+	}
+	vec_done(&list);
+}
+
 static int put_image(struct job *j, struct bundle_blob *out, struct err *err)
 {
-	static const struct cut_dwarf none;
 	struct elf_image *img = j->m->image;
+	struct cut_dwarf own = {0}; /* belongs to the job, and to the pieces */
 	struct hit_functions hit = {.guessed = !j->need->frames_known};
 	const bool whole = j->e->path[0] == '['; /* the vDSO */
 	const struct bundle_entry e = image_entry(j->e, j->m, whole ? CUT_FULL : j->need->level);
@@ -465,7 +507,10 @@ static int put_image(struct job *j, struct bundle_blob *out, struct err *err)
 		cut_symbols(&p, ".dynsym", &j->symbols, j->all_symbols);
 		cut_symbols(&p, ".symtab", &j->symbols, j->all_symbols);
 	}
-	size = cut_headers(&p, j->m->debug == img ? &j->dwarf : &none);
+	if (j->m->debug == img)
+		own = j->dwarf;
+	keep_constants(&p, j->need, &own);
+	size = cut_headers(&p, &own);
 	rc = put_entry(&p, &e, BUNDLE_IMAGE, elf_image_build_id(img), size, j->need, out, err);
 	vec_done(&hit.bare);
 	vec_done(&hit.lost);
@@ -495,6 +540,25 @@ static int put_debug(struct job *j, struct bundle_blob *out, struct err *err)
 	return rc;
 }
 
+/* What the module knows of the parameters of probed functions. */
+static int cut_params(struct module *m, const struct cut_need *need, struct cut_dwarf *ret,
+		      struct err *err)
+{
+	struct dwarf_packed_params packed = {0};
+	struct dwarf_params *p;
+	int rc;
+
+	if (!need->probed.n || need->level < CUT_SYMBOLS)
+		return 0;
+	rc = dwarf_params_open(&p, m, err);
+	if (rc || !p)
+		return rc;
+	rc = dwarf_params_pack(p, need->probed.v, need->probed.n, &packed);
+	dwarf_params_free(p);
+	ret->part[CUT_PARAMS] = (struct cut_bytes){packed.v, packed.n};
+	return rc ? err_nomem(err) : 0;
+}
+
 int cut_module(struct modules *ms, struct module *m, const struct bundle_entry *e,
 	       const struct cut_need *need, struct bundle_blob *out, struct err *err)
 {
@@ -507,6 +571,8 @@ int cut_module(struct modules *ms, struct module *m, const struct bundle_entry *
 	if (need->level > CUT_IDS && !module_debug(ms, m))
 		return err_nomem(err);
 	rc = cut_lines(m, need, &j.dwarf, &entries, err);
+	if (!rc)
+		rc = cut_params(m, need, &j.dwarf, err);
 	if (!rc && copy_addrs(&j.symbols, &need->code, &entries))
 		rc = err_nomem(err);
 	if (!rc)

@@ -75,7 +75,16 @@ int cut_nearest_symbols(struct elf_image *img, const char *table, const struct c
 void cut_relocations(struct pieces *p, bool all, struct cut_addrs *symbols);
 
 /* lines.c: DWARF of its own for the frames. */
-enum { CUT_INFO, CUT_ABBREV, CUT_LINE, CUT_RANGES, CUT_ARANGES, CUT_PARTS };
+enum {
+	CUT_INFO,
+	CUT_ABBREV,
+	CUT_LINE,
+	CUT_RANGES,
+	CUT_ARANGES,
+	CUT_PARAMS,
+	CUT_CONSTANTS,
+	CUT_PARTS
+};
 
 struct cut_bytes {
 	uint8_t *v;

@@ -39,6 +39,16 @@ static int to_vaddrs(const struct module *m, const struct cut_addrs *offs, struc
 	return 0;
 }
 
+static int add_addrs(struct cut_addrs *to, const struct cut_addrs *from)
+{
+	size_t i;
+
+	for (i = 0; i < from->n; i++)
+		if (vec_push(to, from->v[i]))
+			return -1;
+	return 0;
+}
+
 static struct bundle_entry entry_of(const struct dso *dso)
 {
 	return (struct bundle_entry){
@@ -94,14 +104,19 @@ static void pack_module(struct job *j, struct one *o)
 	o->miss = m->image_miss;
 	if (!m->image)
 		return;
+	cut_addrs_sort(&o->hits->texts);
 	o->rc = to_vaddrs(m, j->opt->no_unwind ? &o->hits->frames : &o->hits->code, &need.code) ||
-				to_vaddrs(m, &o->hits->frames, &need.frames)
+				to_vaddrs(m, &o->hits->frames, &need.frames) ||
+				to_vaddrs(m, &o->hits->probed, &need.probed) ||
+				add_addrs(&need.texts, &o->hits->texts)
 			? err_nomem(&o->err)
 			: cut_module(j->ms, m, &e, &need, &o->blob, &o->err);
 	if (!o->rc && put_part(j, o))
 		o->rc = err_nomem(&o->err);
 	vec_done(&need.code);
 	vec_done(&need.frames);
+	vec_done(&need.probed);
+	vec_done(&need.texts);
 }
 
 /* A perf map, or a jitdump. */
@@ -223,16 +238,6 @@ static bool is_wanted(const struct cut_dso *d)
 	}
 }
 
-static int add_addrs(struct cut_addrs *to, const struct cut_addrs *from)
-{
-	size_t i;
-
-	for (i = 0; i < from->n; i++)
-		if (vec_push(to, from->v[i]))
-			return -1;
-	return 0;
-}
-
 /* One file may have been mapped under several paths, as in containers: by its build id the first is
  * found for all of them. Returns 1 if the hits were added to those of another one, 0 or -1. */
 static int join_equal(struct job *j, struct hash_table *by_id, struct cut_dso *d)
@@ -247,7 +252,11 @@ static int join_equal(struct job *j, struct hash_table *by_id, struct cut_dso *d
 	if (!build_id_identical(id, &first->dso->build_id))
 		return 0;
 	first->samples += d->samples;
-	return add_addrs(&first->code, &d->code) || add_addrs(&first->frames, &d->frames) ? -1 : 1;
+	return add_addrs(&first->code, &d->code) || add_addrs(&first->frames, &d->frames) ||
+			       add_addrs(&first->probed, &d->probed) ||
+			       add_addrs(&first->texts, &d->texts)
+		       ? -1
+		       : 1;
 }
 
 static int choose(struct job *j, struct perf_file *f, struct cut_hits *hits, struct cut_dso **extra)

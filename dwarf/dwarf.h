@@ -224,13 +224,15 @@ struct dwarf_site {
 	struct dwarf_expr frame_base;
 	const struct dwarf_call *call; /* that ends just behind the address; NULL: not known */
 	uint64_t innermost; /* the same for all addresses of the innermost function's copy */
-	const void *unit, *function; /* private */
+	unsigned address_bytes;
+	const void *unit, *function; /* private; NULL: it is of dwarf_params_pack() */
 };
 
 struct dwarf_params; /* opaque; for one thread */
 
 /* *ret is NULL with return 0 if the module has no DWARF. module_debug() comes first. Returns a
- * negative value when out of memory. */
+ * negative value when out of memory. Of what a recording carries (MODULE_PART_SECTION) only what
+ * dwarf_params_pack() wrote is known: its DWARF has functions without parameters. */
 int dwarf_params_open(struct dwarf_params **ret, struct module *mod, struct err *err);
 void dwarf_params_free(struct dwarf_params *p); /* NULL is allowed */
 /* What is known at a vaddr: for a return address, of the call before it. *ret is NULL if that is
@@ -276,6 +278,19 @@ struct dwarf_line_places {
  * Returns 0 or -ERR_NOMEM. */
 int dwarf_params_line(struct dwarf_params *p, const char *file, size_t n, uint32_t line,
 		      struct dwarf_line_places *ret);
-unsigned dwarf_params_address_bytes(const struct dwarf_site *site);
+
+/* ---- parameters of few addresses in a file without the DIEs (cut/) ---- */
+
+#define DWARF_PARAMS_SECTION ".recorded_params"
+
+struct dwarf_packed_params {
+	uint8_t *v;
+	size_t n, cap;
+}; /* a VEC() */
+
+/* Appends the contents of the section, from which dwarf_params_open() reads what is known at these
+ * addresses; nothing if that is nothing. Returns 0 or -ERR_NOMEM. */
+int dwarf_params_pack(struct dwarf_params *p, const uint64_t *vaddrs, size_t n,
+		      struct dwarf_packed_params *ret);
 
 #endif

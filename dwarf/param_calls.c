@@ -191,11 +191,15 @@ bool dwarf_params_calls_itself_last(struct dwarf_params *p, const struct dwarf_s
 {
 	const struct dwarf_param_unit *u = site->unit;
 	const struct dwarf_function_range *f = site->function;
-	const struct dwarf_ref at = {u->cu->file, f->off};
-	const uint64_t key = dwarf_param_key(p, at);
-	const uint32_t known = hash_get(&p->tails, key);
-	struct tails t = {.p = p, .of = site->entry, .todo = {at}, .n = 1};
+	struct tails t = {.p = p, .of = site->entry, .n = 1};
+	uint32_t known;
+	uint64_t key;
 
+	if (!u)
+		return true;
+	t.todo[0] = (struct dwarf_ref){u->cu->file, f->off};
+	key = dwarf_param_key(p, t.todo[0]);
+	known = hash_get(&p->tails, key);
 	if (known != HASH_NONE)
 		return known;
 	for (size_t i = 0; i < t.n && !t.unknown; i++)

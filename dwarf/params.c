@@ -1,4 +1,5 @@
 /* params.c - finds the functions at an address, with their parameters. */
+#include "dwarf/param_pack.h"
 #include "dwarf/params.h"
 
 #include <stdlib.h>
@@ -63,10 +64,18 @@ static int open_files(struct dwarf_params *p, struct elf_image *img, const struc
 	return rc;
 }
 
+static bool is_part(struct elf_image *img)
+{
+	struct elf_section s;
+
+	return elf_image_section(img, MODULE_PART_SECTION, &s, NULL);
+}
+
 int dwarf_params_open(struct dwarf_params **ret, struct module *mod, struct err *err)
 {
 	struct elf_image *img = dwarf_image(mod);
 	struct dwarf_params *p;
+	int rc;
 
 	*ret = NULL;
 	if (!img)
@@ -75,12 +84,12 @@ int dwarf_params_open(struct dwarf_params **ret, struct module *mod, struct err 
 	if (!p)
 		return err_nomem(err);
 	p->seed = hash_secret();
-	if (open_files(p, img, mod)) {
+	rc = is_part(img) ? dwarf_params_unpack(p, img) : open_files(p, img, mod) ? -1 : 1;
+	if (rc > 0)
+		*ret = p;
+	else
 		dwarf_params_free(p);
-		return err_nomem(err);
-	}
-	*ret = p;
-	return 0;
+	return rc < 0 ? err_nomem(err) : 0;
 }
 
 void dwarf_params_free(struct dwarf_params *p)
@@ -554,6 +563,7 @@ static struct dwarf_site *make_site(struct dwarf_params *p, struct dwarf_param_u
 				    .is_by_compiler_of_c = dwarf_param_is_c(u->main.language),
 				    .call = s->call,
 				    .innermost = s->innermost,
+				    .address_bytes = u->cu->unit->addr_size,
 				    .unit = u,
 				    .function = f};
 	result = dwarf_param_inherited(p, &d, &owner, DWARF_AT_TYPE);
@@ -624,23 +634,16 @@ bool dwarf_params_address(const struct dwarf_site *site, uint64_t index, uint64_
 {
 	const struct dwarf_param_unit *u = site->unit;
 
-	return dwarf_addr_at(u->cu, index, vaddr);
+	return u && dwarf_addr_at(u->cu, index, vaddr);
 }
 
 const struct dwarf_type *dwarf_params_base_type(struct dwarf_params *p,
 						const struct dwarf_site *site, uint64_t off)
 {
 	const struct dwarf_param_unit *u = site->unit;
-	const struct dwarf_unit *unit = u->cu->unit;
+	const struct dwarf_unit *unit = u ? u->cu->unit : NULL;
 
-	if (off >= unit->end - unit->off)
+	if (!unit || off >= unit->end - unit->off)
 		return NULL;
 	return dwarf_param_type(p, (struct dwarf_ref){u->cu->file, unit->off + off});
-}
-
-unsigned dwarf_params_address_bytes(const struct dwarf_site *site)
-{
-	const struct dwarf_param_unit *u = site->unit;
-
-	return u->cu->unit->addr_size;
 }

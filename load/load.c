@@ -261,7 +261,8 @@ static bool is_part_of_file(const struct loaded *l, const struct dso *dso)
 	return img && elf_image_section(img, MODULE_PART_SECTION, &s, NULL);
 }
 
-/* What a recording carries has names and lines, and no descriptions of parameters. */
+/* What a recording carries has names and lines, and descriptions of parameters only where a probe
+ * was. */
 static void note_no_parameters(struct loaded *l, const struct load_options *opt)
 {
 	const struct profile *p = l->profile;
@@ -278,8 +279,8 @@ static void note_no_parameters(struct loaded *l, const struct load_options *opt)
 	if (n)
 		loaded_note(l,
 			    "of %zu file%s (%s) only what the recording carries is here, which "
-			    "has no parameters: give their debug files by --symfs DIR or "
-			    "--debug-dir DIR",
+			    "has no parameters but those of probed functions: give their debug "
+			    "files by --symfs DIR or --debug-dir DIR",
 			    n, &"s"[n == 1], name);
 }
 

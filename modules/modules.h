@@ -25,10 +25,12 @@
 
 #include "base/err.h"
 #include "bundle/bundle.h"
+#include "reader/reader.h"
 
 /* The name of a section in files that hold only what a recording needs (cut/). */
 #define MODULE_PART_SECTION ".from_recording"
-#include "reader/reader.h"
+/* There: constants that are in the file, as pairs of u64: vaddr and size, by rising vaddr. */
+#define MODULE_CONSTANTS_SECTION ".recorded_constants"
 
 /* ---- one ELF file ------------------------------------------------------------------------ */
 

@@ -392,7 +392,7 @@ static bool operand(struct eval *e, uint8_t op)
 		push(e, view_of(e)->cfa);
 		return true;
 	case DW_OP_addr:
-		x = dwarf_params_address_bytes(view_of(e)->site) == 8 ? buf_u64(b) : buf_u32(b);
+		x = view_of(e)->site->address_bytes == 8 ? buf_u64(b) : buf_u32(b);
 		push(e, x + view_of(e)->bias);
 		return true;
 	case DW_OP_addrx:
@@ -488,7 +488,7 @@ static void run_op(struct eval *e, uint8_t op)
 		jump(e, top.v);
 		break;
 	case DW_OP_deref:
-		dereference(e, pop(e).v, dwarf_params_address_bytes(view_of(e)->site), 0);
+		dereference(e, pop(e).v, view_of(e)->site->address_bytes, 0);
 		break;
 	case DW_OP_deref_size:
 		dereference(e, pop(e).v, buf_u8(&e->b), 0);

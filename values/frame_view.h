@@ -14,6 +14,9 @@ struct frame_view {
 	struct dwarf_params *params;	    /* of its module; NULL: no debug information */
 	const struct dwarf_site *site;	    /* NULL: nothing is known */
 	struct elf_image *image;
+	bool is_part; /* as in known_module */
+	const uint8_t *constants;
+	size_t n_constants;
 	uint64_t vaddr; /* that was looked up */
 	uint64_t bias;	/* runtime address minus vaddr */
 	uint64_t cfa;
@@ -25,6 +28,9 @@ struct known_module {
 	const struct dso *dso;
 	const struct module *mod;
 	struct dwarf_params *params;
+	bool is_part;		  /* it has holes, and only these constants: */
+	const uint8_t *constants; /* pairs of vaddr and size */
+	size_t n_constants;
 };
 
 struct values {

@@ -43,6 +43,18 @@ void values_free(struct values *v)
 
 /* ---- frames --------------------------------------------------------------------------------- */
 
+static void find_constants(struct known_module *k)
+{
+	struct elf_image *img = k->mod->image;
+	struct elf_section s;
+
+	k->is_part = img && elf_image_section(img, MODULE_PART_SECTION, &s, NULL);
+	if (!k->is_part || !elf_image_section(img, MODULE_CONSTANTS_SECTION, &s, NULL) || !s.data)
+		return;
+	k->constants = s.data;
+	k->n_constants = (size_t)s.size / (2 * sizeof(uint64_t));
+}
+
 static const struct known_module *known_module(struct values *v, const struct dso *dso)
 {
 	struct known_module k = {.dso = dso};
@@ -57,6 +69,7 @@ static const struct known_module *known_module(struct values *v, const struct ds
 		return NULL;
 	}
 	k.mod = mod;
+	find_constants(&k);
 	if (dwarf_params_open(&k.params, mod, NULL) || vec_push(&v->known, k)) {
 		dwarf_params_free(k.params);
 		v->failed = true;
@@ -81,6 +94,9 @@ static void open_view(struct values *v, struct frame_view *f)
 	f->image = k->mod->image;
 	f->machine = elf_image_machine(k->mod->image);
 	f->params = k->params;
+	f->is_part = k->is_part;
+	f->constants = k->constants;
+	f->n_constants = k->n_constants;
 	if (k->params)
 		v->failed |= dwarf_params_at(k->params, f->vaddr, &f->site) != 0;
 }
@@ -146,6 +162,28 @@ bool view_is_at_entry(const struct frame_view *f)
 	return !f->frame->is_return_address && f->site && f->vaddr == f->site->entry;
 }
 
+/* Is it none of the holes of a file? */
+static bool is_there(const struct frame_view *f, uint64_t vaddr, size_t n)
+{
+	size_t lo = 0, hi = f->n_constants;
+	uint64_t at[2];
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		memcpy(at, f->constants + mid * sizeof at, sizeof at);
+		if (at[0] <= vaddr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo)
+		return !f->is_part;
+	/* The one that begins last before it: those that overlap end together, at the NUL. */
+	memcpy(at, f->constants + (lo - 1) * sizeof at, sizeof at);
+	return vaddr - at[0] < at[1] && n <= at[1] - (vaddr - at[0]);
+}
+
 /* Constants of a binary: no writable segment has them, so they are as in the file. */
 static bool constant(const struct values *v, uint64_t addr, void *to, size_t n)
 {
@@ -165,7 +203,7 @@ static bool constant(const struct values *v, uint64_t addr, void *to, size_t n)
 			if (vaddr < s->vaddr || vaddr - s->vaddr >= s->filesz || s->flags & PF_W)
 				continue;
 			bytes = elf_image_at_vaddr(f->image, vaddr, &left);
-			if (!bytes || left < n)
+			if (!bytes || left < n || !is_there(f, vaddr, n))
 				continue;
 			memcpy(to, bytes, n);
 			return true;

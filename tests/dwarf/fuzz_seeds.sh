@@ -46,6 +46,29 @@ dwarf() {
 	C
 	g++ -O2 -g -nostdlib -static -fno-exceptions -Wl,-Ttext=0x1000,-z,max-page-size=16 s.cc -o cxx
 	rm s.cc
+	recorded_params
+}
+
+# The form of parameters in what a recording carries (dwarf/param_pack.h): int, an enumeration, a structure of them and one that
+# has it as its base; a function at 0x1000 with one that was inlined.
+recorded_params() {
+	{
+		printf '\1\4'
+		printf '\1\1\4\1int\0\0\0'
+		printf '\7\0\4\1kind\0\2\1ONE\0\1\1TWO\0\176\0'
+		printf '\10\0\10\1s\0\0\2\1a\0\0\1\0\0\0\1b\0\4\2\0\3\41'
+		printf '\10\0\10\1t\0\0\1\1s\0\0\3\1\0\0'
+		printf '\1\200\40\10\200\40\204\40\1f\0\13\1\2\234\2'
+		printf '\1\1k\0\2\0\10\3\0'
+		printf '\2\1x\0\1\2\125\21\0\5\1y\0\4\3\221\150\0\0\0'
+	} >section
+	echo 'what no stack went through is zeros' >mark
+	gcc -O2 -g -nostdlib -static -Wl,-Ttext=0x1000,-z,max-page-size=16 -x c - -o program <<-'C'
+		int f(int x) { return x + 1; }
+		void _start(void) { f(2); }
+	C
+	objcopy --add-section .recorded_params=section --add-section .from_recording=mark program recorded
+	rm section mark program
 }
 
 # A program and its package (see fuzz_dwp.c): by gcc with dwp of binutils, by clang with llvm-dwp.

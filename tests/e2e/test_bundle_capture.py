@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """capture --bundle: programs whose files are gone when the recording is read - deleted, replaced, in memory only, in a mount namespace that
 has ended, a perf map in a container - and what must not be in a recording: the environment."""
+import glob
 import re
 import signal
 import struct
@@ -66,6 +67,64 @@ def processes():
     record("--", THREADS, "0.2")
     p = run([RESOLVE, "-q", "--cgroup", "nonesuch", "x.data"], check=False)
     tap.check(p.returncode == 2 and "no cgroups were recorded" in p.stderr, "--cgroup where none were recorded", p.stderr)
+
+
+def stacks():
+    """--stacks and --every are recordings as any other."""
+    for option in ["--stacks"], ["--every", "20", "--duration", "0.5"]:
+        prog = shutil.copy(THREADS, "prog")
+        with subprocess.Popen([os.path.abspath(prog), "1", "100000"]) as program:
+            try:
+                until(lambda: cpu_seconds(program.pid) > 0.1, "the program to run")
+                p = subprocess.run([CAPTURE, *option, "-p", str(program.pid), "-o", "x.data"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            finally:
+                program.kill()
+        here = run([RESOLVE, "-q", "x.data"]).stdout
+        os.unlink(prog)
+        there = elsewhere("x.data", check=False).stdout
+        tap.check("bundle of" in p.stderr and here == there and ";main" in here, f"{option[0]}: as beside the files", p.stderr, here[:300], there[:300])
+        header = run([RESOLVE, "--header", "x.data"]).stdout
+        tap.check(f"exe {os.path.abspath(prog)}" in header, f"{option[0]}: its program", header)
+    p = subprocess.run([CAPTURE, "--stacks", "--bundle=none", "-p", str(os.getpid()), "-o", "x.data"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    tap.check(p.returncode == 0 and "bundle" not in p.stderr, "--stacks --bundle=none", p.stderr)
+
+
+ARGUMENTS = """
+#include <string.h>
+enum kind { SMALL, LARGE };
+struct pair { int a, b; };
+__attribute__((noinline)) int request(int id, const char *name, void *p, enum kind k, unsigned char flag) { __asm__ volatile("" ::: "memory"); return id + (int)strlen(name) + 111 + k + flag + (p != 0); }
+__attribute__((noinline)) struct pair both(struct pair in, const char *none) { in.a += !none; __asm__ volatile("" ::: "memory"); return in; }
+int main(void) { int sum = 0; for (int i = 0; i < 5; i++) sum += request(i, i & 1 ? "" : "nm", 0, i & 1, 'x') + both((struct pair){i, 2}, 0).a; return sum == 1; }
+"""
+
+
+def arguments():
+    """What was recorded of arguments is shown without the file: parameters of probed functions, their types, texts that are constants."""
+    with open("arguments.c", "w") as f:
+        f.write(ARGUMENTS)
+    for flags in ["-g", "-O1"], ["-g", "-O0"], ["-gdwarf-4", "-O2"], ["-g", "-O1", "separate"]:
+        run(["gcc", "-o", "arguments", "arguments.c", *[f for f in flags if f[0] == "-"]])
+        if "separate" in flags:
+            run(["objcopy", "--only-keep-debug", "arguments", "arguments.debug"])
+            run(["objcopy", "--strip-all", "--keep-symbol=request", "--keep-symbol=both", "--add-gnu-debuglink=arguments.debug", "arguments"])
+        p = run([CAPTURE, "-e", "call:./arguments:request", "-e", "uprobe:./arguments:both", "--args", "--bundle", "-o", "a.data", "--", "./arguments"], check=False)
+        if "bundle of" not in p.stderr:
+            return tap.skip("arguments of probed functions", f"no probes here: {p.stderr.strip()[-200:]}")
+        run([RESOLVE, "-q", "--bundle", "-o", "b.data", "a.data"])
+        forms = "timeline", "script", "perfetto"
+        here = [run([RESOLVE, "-q", "--event", "all", "-f", form, "a.data"]).stdout for form in forms]
+        os.makedirs("away", exist_ok=True)
+        for f in glob.glob("arguments*"):
+            os.rename(f, f"away/{f}")
+        for data in "a.data", "b.data":
+            for form, want in zip(forms, here):
+                there = run([RESOLVE, "-q", "--no-cache", "--event", "all", "-f", form, data]).stdout
+                differ = [l for l in zip(want.splitlines(), there.splitlines()) if l[0] != l[1]]
+                tap.check(want == there and "request" in want, f"arguments, {' '.join(flags)}, {form}, {data}", *differ[:3])
+        os.rename("away/arguments.c", "arguments.c")
+        tap.check(re.search(r'request\(id=0, name=0x\w+ "nm", p=0x0, k=SMALL, flag=120 \'x\'\) = 233', here[0]) and ' "", p' in here[0]
+                  and ("in={a = 4, b = 2}" in here[0] or "-O0" in flags), f"what they are, {' '.join(flags)}", here[0][:600])
 
 
 def gone():
@@ -399,6 +458,8 @@ if not RESOLVE_NOWHERE:
 beside()
 compiled_once()
 processes()
+stacks()
+arguments()
 gone()
 namespace()
 by_default()
