@@ -34,6 +34,7 @@ void pins_begin(struct pins *p)
 	p->room = 0;
 	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur > 4 * KEPT_FREE)
 		p->room = limit.rlim_cur / 2 < PINS_MAX ? limit.rlim_cur / 2 : PINS_MAX;
+	pins_begin_leaving(p);
 }
 
 static uint64_t key_of_id(const struct build_id *id)
@@ -102,23 +103,32 @@ static int open_mapped(const struct mmap2 *m)
 static void pin_file(struct pins *p, const struct mmap2 *m, const uint8_t *rec)
 {
 	const uint64_t key = key_of(m, rec);
-	int fd;
+	struct pinned_file f = {.pid = m->pid, .start = m->start, .end = m->start + m->bytes};
+	const uint32_t known = hash_get(&p->by_file, key);
 
-	if (hash_get(&p->by_file, key) != HASH_NONE)
+	if (known != HASH_NONE) {
+		struct pinned_file *k = &p->files.v[known];
+
+		k->pid = f.pid;
+		k->start = f.start;
+		k->end = f.end;
 		return;
+	}
 	if (!p->room) {
 		p->left_out++;
 		return;
 	}
-	fd = open_mapped(m);
-	if (fd < 0)
+	f.fd = open_mapped(m);
+	if (f.fd < 0)
 		return; /* another process may map it */
-	if (vec_push(&p->fds, fd)) {
-		close(fd);
+	f.is_foreign = strncmp(m->path, "/memfd:", 7) && pins_is_foreign(p, f.fd);
+	if (vec_push(&p->files, f)) {
+		close(f.fd);
 		return;
 	}
+	p->n_foreign += f.is_foreign;
 	p->room--;
-	if (hash_put(&p->by_file, key, (uint32_t)p->fds.n - 1))
+	if (hash_put(&p->by_file, key, (uint32_t)p->files.n - 1))
 		p->room = 0;
 }
 
@@ -128,7 +138,7 @@ int pins_find(void *pins, const struct dso *dso)
 	uint32_t i = hash_get(&p->by_file, dso->ino ? key_of_inode(dso->maj, dso->min, dso->ino)
 						    : key_of_id(&dso->build_id));
 
-	return i == HASH_NONE ? -1 : p->fds.v[i];
+	return i == HASH_NONE ? -1 : p->files.v[i].fd;
 }
 
 /* ---- processes ------------------------------------------------------------------------------- */
@@ -151,11 +161,13 @@ static void pin_root(struct pins *p, uint32_t pid)
 	/* Without it what is mounted there goes with the last process. */
 	r.mounts = open_place(pid, "ns/mnt", O_RDONLY);
 	r.inner = process_inner_pid(pid);
+	r.is_foreign = pins_is_foreign_root(p, &r);
 	if (vec_push(&p->roots, r)) {
 		close(r.root);
 		close(r.mounts);
 		return;
 	}
+	p->n_foreign += r.is_foreign;
 	p->room -= 2;
 	if (hash_put(&p->by_pid, pid, (uint32_t)p->roots.n - 1))
 		p->room = 0;
@@ -175,7 +187,7 @@ static void *read_all(int fd, size_t *size)
 				break;
 			v = more;
 		}
-		got = read(fd, v + n, cap - n);
+		got = pread(fd, v + n, cap - n, (off_t)n);
 		n += got > 0 ? (size_t)got : 0;
 	}
 	*size = n;
@@ -184,61 +196,99 @@ static void *read_all(int fd, size_t *size)
 
 /* Below the root of the process; of any owner there: it is the process's own machine. On this one,
  * only this user's and root's. */
+int pins_open_text(const struct pinned_root *r, const char *path)
+{
+	char root[64] = "", name[PATH_MAX];
+	struct stat st;
+	int fd;
+
+	if (r && r->root >= 0)
+		snprintf(root, sizeof root, "/proc/self/fd/%d", r->root);
+	if (r && !path)
+		snprintf(name, sizeof name, "%s/tmp/perf-%" PRIu32 ".map", root, r->inner);
+	else
+		snprintf(name, sizeof name, "%s%.4000s", root, path ? path : "");
+	fd = rooted_open(*root ? root : NULL, name, true);
+	if (fd >= 0 &&
+	    (fstat(fd, &st) || (!rooted_is_trusted(&st) && !(r && r->inner != r->pid)))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
 void *pins_read(void *pins, const struct dso *dso, uint32_t pid, size_t *size)
 {
 	struct pins *p = pins;
 	uint32_t i = hash_get(&p->by_pid, pid);
 	const struct pinned_root *r = i == HASH_NONE ? NULL : &p->roots.v[i];
-	char root[64] = "", path[PATH_MAX];
-	struct stat st;
-	void *v = NULL;
-	int fd;
+	const bool is_map = r && dso->kind == DSO_ANON;
+	int fd = pins_find_text(p, pid, is_map ? NULL : dso->path);
+	void *v;
 
-	if (r && r->root >= 0)
-		snprintf(root, sizeof root, "/proc/self/fd/%d", r->root);
-	if (r && dso->kind == DSO_ANON)
-		snprintf(path, sizeof path, "%s/tmp/perf-%" PRIu32 ".map", root, r->inner);
+	if (fd < 0)
+		fd = pins_open_text(r, is_map ? NULL : dso->path);
 	else
-		snprintf(path, sizeof path, "%s%.4000s", root, dso->path);
-	fd = rooted_open(*root ? root : NULL, path, true);
+		fd = dup(fd);
 	if (fd < 0)
 		return NULL;
-	if (!fstat(fd, &st) && (rooted_is_trusted(&st) || (r && r->inner != r->pid)))
-		v = read_all(fd, size);
+	v = read_all(fd, size);
 	close(fd);
 	return v;
+}
+
+/* A jitdump of a process whose root is to be let go. */
+static void pin_dump(struct pins *p, const struct mmap2 *m)
+{
+	const uint32_t i = hash_get(&p->by_pid, m->pid);
+	struct pinned_text t = {.pid = m->pid, .fd = -1};
+
+	if (i == HASH_NONE || !p->roots.v[i].is_foreign)
+		return;
+	t.path = strdup(m->path);
+	if (!t.path || vec_push(&p->dumps, t))
+		free(t.path);
 }
 
 /* ---- records --------------------------------------------------------------------------------- */
 
 void pins_note(struct pins *p, const uint8_t *rec, size_t n)
 {
+	struct perf_event_header h;
 	struct mmap2 m;
 
-	if (!p->on || !mmap2_parse(rec, n, &m) || mmap2_is_data(&m) || !(m.prot & PROT_EXEC) ||
+	if (!p->on || n < sizeof h)
+		return;
+	memcpy(&h, rec, sizeof h);
+	p->looks |= h.type == PERF_RECORD_EXIT;
+	if (!mmap2_parse(rec, n, &m) || mmap2_is_data(&m) || !(m.prot & PROT_EXEC) ||
 	    (m.misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER)
 		return;
 	if (m.path[0] == '/' && m.path[1] != '/')
 		pin_file(p, &m, rec);
 	else if (m.path[0] == '/' && (m.has_build_id || !m.ino))
 		pin_root(p, m.pid);
-	if (strstr(m.path, "/jit-"))
+	if (strstr(m.path, "/jit-")) {
 		pin_root(p, m.pid);
+		pin_dump(p, &m);
+	}
 }
 
 void pins_done(struct pins *p)
 {
 	size_t i;
 
-	for (i = 0; i < p->fds.n; i++)
-		close(p->fds.v[i]);
+	pins_done_leaving(p);
+	for (i = 0; i < p->files.n; i++)
+		if (p->files.v[i].fd >= 0)
+			close(p->files.v[i].fd);
 	for (i = 0; i < p->roots.n; i++) {
 		if (p->roots.v[i].root >= 0)
 			close(p->roots.v[i].root);
 		if (p->roots.v[i].mounts >= 0)
 			close(p->roots.v[i].mounts);
 	}
-	vec_done(&p->fds);
+	vec_done(&p->files);
 	vec_done(&p->roots);
 	hash_done(&p->by_file);
 	hash_done(&p->by_pid);

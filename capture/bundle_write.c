@@ -107,6 +107,11 @@ static void note_lacks(const struct bundle_job *j, const struct cut_report *repo
 		capture_note(j->result,
 			     "%zu files were not kept open for the bundle: raise `ulimit -n`",
 			     j->pins->left_out);
+	if (j->pins->too_much)
+		capture_note(j->result,
+			     "%zu files of file systems that may be unmounted were let go when "
+			     "their processes had ended: there is too much to keep copies of all",
+			     j->pins->too_much);
 }
 
 void bundle_add(const struct bundle_job *j)

@@ -466,6 +466,7 @@ static int loop(struct recording *r, struct err *err)
 	while (!rc && !is_over(r, clock_ns(CLOCK_MONOTONIC))) {
 		rc = wait_and_drain(r, err);
 		report_progress(r, clock_ns(CLOCK_MONOTONIC));
+		pins_look(&r->drain.pins, clock_ns(CLOCK_MONOTONIC));
 		if (!rc)
 			rc = flight_look(r, clock_ns(CLOCK_MONOTONIC), err);
 	}

@@ -370,6 +370,8 @@ static int rounds(struct stacks *s, struct err *err)
 		if (next > now)
 			poll(NULL, 0, (int)((next - now) / 1000000));
 		thread_state_release(&s->thread);
+		s->pins.looks = true; /* no record tells of an end */
+		pins_look(&s->pins, clock_ns(CLOCK_MONOTONIC));
 		if (!*s->stop)
 			n = take_all(s, err);
 	}

@@ -149,6 +149,22 @@ def namespace():
     tap.check(lines and len(named) > len(lines) / 2, "a program in a mount namespace that has ended", p.stdout[:500], p.stderr[-300:])
 
 
+def unmounted():
+    """What was mapped keeps no file system busy when its process has ended, and is named all the same. In a private mount namespace, too."""
+    if os.geteuid() or run(["unshare", "-m", "true"], check=False).returncode:
+        return tap.skip("unmounting while recording", "only root may mount here")
+    static = build("g++", "threads.cc", "static", "-O2", "-g", "-pthread", "-static")
+    script = '''mkdir -p box && mount -t tmpfs none box && cp "$1" box/mounted && box/mounted 0.4 300; {
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do umount box 2> /dev/null && echo free && exit; sleep 0.2; done; umount box; umount -l box; }'''
+    for what, command in ("a file system", ["sh", "-c", script]), ("of a private mount namespace", ["unshare", "-m", "--propagation", "private", "sh", "-c", script]):
+        p = record("--bundle", "--", *command, "sh", static)
+        tap.check(p.stdout.strip().endswith("free"), f"unmounting while recording: {what}", p.stdout, p.stderr)
+        b = elsewhere("x.data", check=False)
+        lines = [l for l in b.stdout.splitlines() if l.startswith("mounted;")]
+        named = [l for l in lines if "main" in l or "work::" in l]
+        tap.check(len(named) > len(lines) / 2, f"it is named, {what}", b.stdout[:500], b.stderr[-300:], p.stderr)
+
+
 def is_closed(data):
     """Has the header of a recording been written: its size of the data, and its list of features?"""
     try:
@@ -462,6 +478,7 @@ stacks()
 arguments()
 gone()
 namespace()
+unmounted()
 by_default()
 inner_pid()
 interrupt()
