@@ -10,6 +10,7 @@
 #include "probe/code.h"
 #include "probe/locate.h"
 #include "probe/match.h"
+#include "probe/nearest.h"
 #include "probe/places.h"
 #include "reader/reader.h"
 
@@ -57,12 +58,6 @@ static bool is_added(const char *name)
 		if (!strcmp(name, added_names[i]))
 			return true;
 	return false;
-}
-
-/* The rare half of a function, which is jumped to: no call enters there. */
-static bool is_part(const char *name)
-{
-	return strstr(name, ".cold") || strchr(name, '@') || name[0] == '.';
 }
 
 int places_add(struct probe_places *p, uint64_t off, uint64_t ref_ctr_off, const char *name)
@@ -256,7 +251,7 @@ static int add_matching(struct search *s, uint64_t plus)
 				return -1;
 			continue;
 		}
-		if ((is_part(f->name) && !pattern_is_literal(&s->pattern, f->name)) ||
+		if ((match_is_part(f->name) && !pattern_is_literal(&s->pattern, f->name)) ||
 		    (s->pattern.is_wild && (is_added(f->name) || f->flags & FUNC_SIZELESS)) ||
 		    !pattern_matches(&s->pattern, f->name))
 			continue;
@@ -287,7 +282,7 @@ static int add_choices(struct search *s, uint64_t plus)
 
 		if (strncmp(f->name, "__", 2) || strncmp(f->name + 2, name, n) ||
 		    f->name[2 + n] != '_' || str_starts_with(f->name + 3 + n, "chk") ||
-		    is_part(f->name) || f->flags & FUNC_CHOOSES ||
+		    match_is_part(f->name) || f->flags & FUNC_CHOOSES ||
 		    (plus && f->start + plus >= f->end))
 			continue;
 		if (add_function(s, f, plus))
@@ -298,30 +293,6 @@ static int add_choices(struct search *s, uint64_t plus)
 		s->ret->places.n = 0;
 	s->ret->is_chosen = s->ret->places.n;
 	return 0;
-}
-
-/* Up to three names that come nearest. */
-struct nearest {
-	const char *name[3];
-	unsigned distance[3];
-};
-
-static void consider(struct nearest *n, const char *name, unsigned distance)
-{
-	size_t i;
-
-	for (i = 0; i < 3; i++)
-		if (n->name[i] && !strcmp(n->name[i], name))
-			return;
-	for (i = 3; i-- > 0 && (!n->name[i] || n->distance[i] > distance);)
-		if (i + 1 < 3) {
-			n->name[i + 1] = n->name[i];
-			n->distance[i + 1] = n->distance[i];
-		}
-	if (i + 1 < 3) {
-		n->name[i + 1] = name;
-		n->distance[i + 1] = distance;
-	}
 }
 
 /* Which functions a chooser of the program's own chooses among only its code says: named are those
@@ -337,7 +308,7 @@ static int not_chosen(struct search *s, struct err *err)
 	for (size_t i = 0; has_names && i < s->tab.funcs.n && n < 3; i++) {
 		const struct func *f = &s->tab.funcs.v[i];
 
-		if (f->flags & FUNC_CHOOSES || is_part(f->name) ||
+		if (f->flags & FUNC_CHOOSES || match_is_part(f->name) ||
 		    !memmem(f->name, strlen(f->name), p->text, p->len))
 			continue;
 		used += (size_t)snprintf(text + used, sizeof text - used, "%s%.60s",
@@ -361,32 +332,10 @@ static int not_chosen(struct search *s, struct err *err)
 		       (int)p->len, p->text);
 }
 
-/* How far the name of a function is from what was typed. Their last parts count, too: people leave
- * out namespaces, or take another one, and types are written in many ways. */
-static unsigned distance_of(const struct pattern *p, const char *name, unsigned max)
-{
-	const size_t n = strcspn(name, "(");
-	unsigned d = name_distance(p->text, p->len, name, n, max), parts;
-	size_t n_typed, n_name;
-	const char *typed = spelling_last_part(p->text, p->len, &n_typed);
-	const char *part = spelling_last_part(name, strlen(name), &n_name);
-
-	parts = n_typed ? name_distance(typed, n_typed, part, n_name, n_typed < 4 ? 0 : 2) : d;
-	if (parts <= (n_typed < 4 ? 0 : 2) && parts < d)
-		d = parts + 1 < max ? parts + 1 : max;
-	if (d > max && n > p->len && memmem(name, n, p->text, p->len))
-		d = max;
-	return d;
-}
-
 static int not_found(struct search *s, struct err *err)
 {
 	const struct pattern *p = &s->pattern;
-	const unsigned max = p->len < 4 ? 1 : p->len < 9 ? 2 : (unsigned)p->len / 3;
-	struct nearest near = {0};
-	struct arena names = {0};
-	char text[256] = "";
-	size_t used = 0;
+	char near[NEAREST_BYTES];
 
 	if (p->len > 4 && !memcmp(p->text + p->len - 4, "@plt", 4))
 		return err_set(
@@ -411,28 +360,15 @@ static int not_found(struct search *s, struct err *err)
 			       (int)p->len, p->text,
 			       (unsigned long long)(s->too_short->end - s->too_short->start));
 
-	for (size_t i = 0; i < s->tab.funcs.n; i++) {
-		const char *name = pattern_display_name(&s->pattern, s->tab.funcs.v[i].name);
-		const unsigned d =
-			is_part(s->tab.funcs.v[i].name) ? max + 1 : distance_of(p, name, max);
-
-		if (d <= max)
-			consider(&near, arena_strndup(&names, name, strlen(name)), d);
-	}
-	for (size_t i = 0; i < 3 && near.name[i]; i++)
-		used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? ", " : "",
-					 near.name[i]) < sizeof text - used
-				? strlen(text + used)
-				: 0;
-	arena_done(&names);
+	nearest_names(&s->pattern, &s->tab, near);
 	return err_set(err, ERR_NOT_FOUND, s->ret->path,
 		       "no function is named '%.*s' (of %zu that have a name)%s%s", (int)p->len,
 		       p->text, s->tab.funcs.n,
 		       !s->tab.funcs.n ? "; it is stripped: install its debug symbols, or give an "
 					 "address"
-		       : used	       ? "; near it: "
+		       : *near	       ? "; near it: "
 				       : "",
-		       text);
+		       near);
 }
 
 static bool is_found(const struct search *s)
@@ -558,7 +494,7 @@ static int find_address(struct search *s, uint64_t vaddr, struct err *err)
 			       name);
 	rc = read_functions(s);
 	at = rc ? NULL : functab_find(&s->tab, vaddr, &cursor);
-	s->ret->is_start = at && at->start == vaddr && !is_part(at->name);
+	s->ret->is_start = at && at->start == vaddr && !match_is_part(at->name);
 	functab_done(&s->tab);
 	if (rc)
 		return err_nomem(err);

@@ -241,3 +241,8 @@ unsigned name_distance(const char *a, size_t na, const char *b, size_t nb, unsig
 	}
 	return row[nb] > max ? max + 1 : row[nb];
 }
+
+bool match_is_part(const char *symbol)
+{
+	return strstr(symbol, ".cold") || strchr(symbol, '@') || symbol[0] == '.';
+}

@@ -41,6 +41,10 @@ bool pattern_is_literal(struct pattern *p, const char *symbol);
 /* The name as people read it; valid until the pattern is used again. */
 const char *pattern_display_name(struct pattern *p, const char *symbol);
 
+/* Is it the rare half of a function ("f.cold"), a version or a stub? No call that a shorter name
+ * means enters there. */
+bool match_is_part(const char *symbol);
+
 /* ---- spellings of C++ (spelling.c) ---- */
 
 /* Writes text[0..len) to ret[0..size) so that the spellings of a list of arguments are equal:
