@@ -83,6 +83,8 @@ static void note_unseen(struct drain *d)
 	double total = (double)d->result->period_total, seen = (double)d->first_event_periods;
 	double mean, threads;
 
+	if (d->session->events[0].is_alloc) /* counted, all of them */
+		return;
 	if (!a->inherit || a->exclude_kernel || a->exclude_user || d->result->lost ||
 	    d->session->events[0].is_switch)
 		return;

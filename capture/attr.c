@@ -70,7 +70,7 @@ void attr_for_samples(struct perf_event_attr *a, const struct event *e, const st
 		a->sample_period = 1;
 	} else if (event_is_tracepoint(e->type) || e->is_probe) {
 		a->sample_type |= event_is_tracepoint(e->type) ? PERF_SAMPLE_RAW : 0;
-		a->sample_period = p->period ? p->period : 1;
+		a->sample_period = e->period ? e->period : p->period ? p->period : 1;
 		/* The kernel takes a sample of each event if the period is to be in it
 		 * (perf_swevent_event() in kernel/events/core.c). */
 		if (a->sample_period > 1)

@@ -76,7 +76,9 @@ struct capture_options {
 						    else cpu-clock */
 	const char *filters[CAPTURE_EVENTS_MAX]; /* --filter of each; NULL: none */
 	size_t n_events;
-	bool args, strings;  /* of probed functions: arguments; and the texts that they point to */
+	bool args, strings; /* of probed functions: arguments; and the texts that they point to */
+	/* --alloc: allocations of memory, with a stack for at least one of so many bytes; 0: no. */
+	uint64_t alloc_bytes;
 	bool syscalls;	     /* all system calls, with what their arguments point to */
 	bool syscall_stacks; /* and their stacks */
 	enum capture_call_graph call_graph;

@@ -27,6 +27,8 @@ struct event {
 	 * syscall_texts); 1: paths, 2: bytes. */
 	uint8_t texts;
 	bool reads_memory;  /* system calls: what their arguments point to is read */
+	bool is_alloc;	    /* of --alloc */
+	uint64_t period;    /* instead of -c; 0: that */
 	char filter[512];   /* of tracepoints, as the kernel takes it; "": none */
 	size_t n_places;    /* of a probe */
 	const char *fields; /* of a probe, as tracefs takes them: " a0=%di:x64"; may be NULL */

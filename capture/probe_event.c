@@ -658,3 +658,36 @@ int probe_event_for_syscalls(struct probe_events *set, struct event *e, const ch
 	e->tracefs_name = b.name;
 	return 1;
 }
+
+int probe_event_at(struct probe_events *set, struct event *e, char letter,
+		   const struct probe_site *sites, size_t n, struct err *err)
+{
+	struct batch b = {.set = set, .letter = letter, .with_fields = true, .n = 1, .fields = ""};
+	struct probe_event *p;
+	int rc = open_for_probes(set, err);
+
+	if (rc)
+		return rc;
+	p = add_event(set);
+	if (!p)
+		return err_nomem(err);
+	snprintf(p->tracefs_name, sizeof p->tracefs_name, GROUP "%d/p%zu", (int)getpid(),
+		 set->made.n);
+	b.name = p->tracefs_name;
+	for (size_t i = 0; i < n && !rc; i++) {
+		const struct probe_place place = {
+			.off = sites[i].off, .name = sites[i].name, .fields = sites[i].fields};
+
+		b.path = sites[i].path;
+		b.places = &place;
+		rc = add_in_tracefs(&b, err);
+	}
+	if (!rc && !opens(set, b.name, &e->config))
+		rc = err_set(err, ERR_UNSUPPORTED, NULL, "%s: the kernel does not open the probes",
+			     e->name);
+	e->type = PERF_TYPE_TRACEPOINT;
+	e->is_probe = true;
+	e->tracefs_name = b.name;
+	e->n_places = n;
+	return rc;
+}

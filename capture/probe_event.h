@@ -71,6 +71,19 @@ int probe_event_for_syscalls(struct probe_events *set, struct event *e, const ch
 			     size_t n_files, probe_wants_syscall *wants, void *arg,
 			     const char *fields, struct err *err);
 
+/* An instruction of a file, and what is read there, as tracefs takes it: equal names and types of
+ * fields at all sites of an event. */
+struct probe_site {
+	const char *path, *name;
+	uint64_t off;
+	const char *fields;
+};
+
+/* Makes e into an event of these sites: entries (letter 'p') or returns ('r'). Returns 0, or a
+ * negative value with *err. */
+int probe_event_at(struct probe_events *set, struct event *e, char letter,
+		   const struct probe_site *sites, size_t n, struct err *err);
+
 /* Makes e, which event_parse() found to be a probe, into an event that can be opened. e keeps
  * pointers into the set. Returns 0, or a negative value with *err. */
 int probe_event_make(struct probe_events *set, struct event *e, const struct probe_target *target,

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "capture/alloc_event.h"
 #include "capture/perf_rights.h"
 #include "capture/switch_event.h"
 #include "capture/syscall_event.h"
@@ -115,7 +116,7 @@ static int choose_events(struct session *s, struct err *err)
 		rc = switch_events_choose(s, err);
 	if (rc)
 		return rc;
-	if (!s->n_events) {
+	if (!s->n_events && !o->alloc_bytes) {
 		s->default_event = true;
 		rc = event_parse(&s->events[s->n_events++], "cycles", 6, err);
 	}
@@ -495,7 +496,7 @@ static int make_probes(struct session *s, struct err *err)
 	if (target.is_inherited)
 		probe_events_keep(&s->probes);
 	note_unused(s);
-	return 0;
+	return s->opt->alloc_bytes ? alloc_events(s, target.pid, err) : 0;
 }
 
 static int prepare(struct session *s, struct err *err)

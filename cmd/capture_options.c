@@ -283,6 +283,15 @@ static int set_snapshot_on(void *target, const char *option, char *text, struct 
 	return 0;
 }
 
+static int set_alloc_bytes(void *bytes, const char *option, char *text, struct err *err)
+{
+	*(uint64_t *)bytes = 512 << 10;
+	if (!text || (args_size(text, 1, bytes) && *(uint64_t *)bytes &&
+		      *(uint64_t *)bytes <= (uint64_t)1 << 40))
+		return 0;
+	return bad_value(err, option, text, "a number of bytes like 64K or 1M");
+}
+
 static int set_hit_rate(void *n, const char *option, char *text, struct err *err)
 {
 	return args_u64(option, text, 1, INT64_MAX, n, err);
@@ -358,6 +367,10 @@ static const struct option_row options[] = {
 	{0, "wall", NULL, NULL, "this and samples of what runs, as one profile",
 	 SETS_FLAG(opt.wall)},
 	{0, "wakers", NULL, NULL, "and the stacks of what ends the waits", SETS_FLAG(opt.wakers)},
+	{0, "alloc", NULL, "[=BYTES]",
+	 "memory that is allocated, by malloc and the like, and what is not freed: a\n"
+	 "stack at least every BYTES (512K) bytes",
+	 SETS_BY(opt.alloc_bytes, uint64_t, set_alloc_bytes)},
 	HEADING("what goes into a sample"),
 	{0, "call-graph", NULL, "HOW",
 	 "dwarf[,BYTES]: registers and BYTES of stack, unwound later\n"

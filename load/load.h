@@ -159,6 +159,12 @@ struct load_facts {
 	bool made_code; /* code without a file was mapped: it was made at run time */
 };
 
+/* Private to load/. */
+struct heap_weights {
+	VEC(struct perf_heap_weight) weights;
+	VEC(struct perf_heap_rest) rest;
+};
+
 struct loaded {
 	const char *path;		   /* as given */
 	const struct input_format *format; /* NULL: a recording */
@@ -197,6 +203,7 @@ struct loaded {
 	struct processes *processes;
 	struct cut_chains *chains; /* of strip_stacks */
 	struct trace_names *trace_names;
+	struct heap_weights heap;
 	bool keeps_calls; /* the profile will tell which two events are one call */
 	struct sample_filter filter;
 };

@@ -111,6 +111,8 @@ int pipeline_load(struct loaded *p, const struct load_options *opt, struct err *
 		listener_end(opt, LOAD_LOOKS_FOR_BINARIES);
 	}
 	if (!rc)
+		rc = heap_weigh(p, opt, err);
+	if (!rc)
 		rc = jit_codes_new(&p->jit, mo.symfs, opt->symbolizer.foreign_jit_maps, err);
 	if (!rc) {
 		jit_codes_use_bundle(p->jit, p->bundle);
@@ -192,6 +194,7 @@ void pipeline_close(struct loaded *p)
 	perf_file_close(p->again);
 	processes_free(p->processes);
 	cut_chains_free(p->chains);
+	heap_weights_done(&p->heap);
 	bundle_free(p->bundle);
 	p->depths = NULL;
 	p->trace_names = NULL;

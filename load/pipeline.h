@@ -39,6 +39,11 @@ int check_code(struct loaded *p, struct err *err);
  * are in are fetched later by unwinding, as are all those of a pipe, which can be read only once.
  */
 int prefetch_binaries(struct loaded *p, const struct load_options *opt, struct err *err);
+/* heap.c: reads a recording of allocations once before everything else, and tells p->file what its
+ * samples stand for. Of a pipe, which can be read only once, they stand for what their periods say.
+ */
+int heap_weigh(struct loaded *p, const struct load_options *opt, struct err *err);
+void heap_weights_done(struct heap_weights *w);
 void dso_weights_sort(struct dso_weight *v, size_t n);
 /* fetch.c: fetches the files that modules of the profile lack, heaviest first. */
 int fetch_for_profile(struct loaded *p, const struct load_options *opt, struct err *err);

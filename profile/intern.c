@@ -356,6 +356,12 @@ int profile_name_event(struct profile *p, const struct perf_event *event, struct
 		return -ERR_NOMEM;
 	p->events.v[event->index].name = name;
 	p->events.v[event->index].attr = event->attr;
+	if (event->heap_unit) {
+		p->events.v[event->index].is_sum = true;
+		p->events.v[event->index].is_default = !strcmp(event->name, "alloc_space");
+		p->events.v[event->index].unit = strtab_add_cstr(&p->strings, event->heap_unit);
+		return p->events.v[event->index].unit == STRTAB_FAILED ? err_nomem(err) : 0;
+	}
 	if (!event->is_ns)
 		return 0;
 	p->events.v[event->index].is_ns = true;

@@ -133,6 +133,16 @@ static int counter_delta(struct perf_file *f, uint64_t key, uint64_t value, uint
 	return 0;
 }
 
+struct perf_sample *deliver_room(struct batch *b)
+{
+	return batch_room(b);
+}
+
+void deliver_commit(struct perf_file *f, struct batch *b, struct perf_sample *s)
+{
+	batch_commit(f, b, s);
+}
+
 /* Adds one sample for each event whose value was read and has grown. perf does the same, so that
  * each event of a group gets its share. */
 static __attribute__((noinline)) int commit_by_value(struct perf_file *f, struct batch *b,
@@ -421,6 +431,8 @@ static inline int deliver_sample(struct perf_file *f, struct batch *b, struct bl
 		return -ERR_NOMEM;
 	if (e->is_switch)
 		return hold_switch(f, s, e, r);
+	if (e->pub.heap)
+		return heap_sample(f, b, s);
 	if (e->is_waking && f->switches.on) {
 		rc = switches_waking(f, s);
 		if (rc > 0)

@@ -25,6 +25,7 @@
 #include "reader/return_probe.h"
 #include "reader/tracing.h"
 #include "reader/simpleperf.h"
+#include "reader/heap.h"
 #include "reader/switches.h"
 #include "reader/byte_source.h"
 
@@ -103,6 +104,7 @@ struct perf_file {
 	struct deferred_samples deferred_samples;
 	uint64_t chains_missing; /* of these, user chains that were not recorded */
 	struct switches switches;
+	struct heap heap;
 	struct simpleperf simpleperf;
 	/* The last value of each counter, by id, or by id and tid. With PERF_SAMPLE_READ the period
 	 * of a sample is the difference to the counter's previous value. */
@@ -166,6 +168,10 @@ int deliver_all_held(struct perf_file *f);
 int deliver_weighed(struct perf_file *f, struct held *h, const struct perf_event *event,
 		    uint64_t weight);
 /* Delivers a sample that has no more than a thread, a time and a weight. */
+/* Room for one more sample at the end of the batch, NULL when out of memory, and the sample in it.
+ */
+struct perf_sample *deliver_room(struct batch *b);
+void deliver_commit(struct perf_file *f, struct batch *b, struct perf_sample *s);
 int deliver_bare(struct perf_file *f, uint32_t pid, uint32_t tid, uint64_t time_ns,
 		 const struct perf_event *event, uint64_t weight);
 /* Places a held sample in the present maps of its process. */

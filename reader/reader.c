@@ -66,6 +66,7 @@ int perf_file_open(struct perf_file **ret, const char *path, const struct perf_f
 	f->wants_trace = opt && opt->trace_fields;
 	f->switches.wanted = opt && (opt->off_cpu || opt->wall);
 	f->switches.wall = opt && opt->wall;
+	f->heap.as_recorded = opt && opt->heap_calls;
 	f->switches.least_ns = opt ? opt->off_cpu_least_ns : 0;
 	f->source.stop = f->stop;
 	f->info.file_mtime_ns = f->source.mtime_ns;
@@ -172,7 +173,7 @@ static int batch_fill(struct perf_file *f, struct batch *b)
 			batch_empty(b, &f->blocks);
 		if (order_ready(&f->order))
 			rc = deliver_ready(f);
-		else if (f->ended && (rc = switches_end_some(f)))
+		else if (f->ended && ((rc = switches_end_some(f)) || (rc = heap_end_some(f))))
 			rc = rc < 0 ? rc : 0;
 		else if (f->ended)
 			return deliver_all_held(f);

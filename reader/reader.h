@@ -26,6 +26,7 @@
 
 #include "base/err.h"
 #include "reader/event_kind.h"
+#include "reader/heap_event.h"
 
 /* ---- identity of code -------------------------------------------------------------------- */
 
@@ -165,6 +166,56 @@ struct perf_event {
 	const uint64_t *ids;
 	size_t n_ids;
 	bool is_ns; /* periods are nanoseconds that were made of other records */
+	/* Of capture --alloc: periods are objects or bytes ("count", "bytes") that one sample of
+	 * another event stands for; NULL: no such event. */
+	const char *heap_unit;
+	uint8_t heap; /* enum perf_heap_part */
+};
+
+/* ---- allocations of memory --------------------------------------------------------------- */
+
+/* The events that capture --alloc records. All but the first say what happened, each time; of the
+ * first are those entries that have a stack. */
+enum perf_heap_part {
+	PERF_HEAP_NONE,
+	PERF_HEAP_STACK,
+	PERF_HEAP_ENTRY,
+	PERF_HEAP_RETURN,
+	PERF_HEAP_FREE,
+};
+
+/* The events that they are delivered as, with the names of pprof. */
+enum perf_heap_value {
+	PERF_HEAP_ALLOC_OBJECTS,
+	PERF_HEAP_ALLOC_SPACE,
+	PERF_HEAP_INUSE_OBJECTS,
+	PERF_HEAP_INUSE_SPACE,
+	PERF_HEAP_VALUES,
+};
+
+struct perf_sample;
+
+/* What one of these samples says. */
+struct perf_heap_call {
+	uint64_t function;	   /* its address */
+	uint64_t size, n, old, sp; /* STACK, ENTRY: n objects of this size; realloc's pointer */
+	uint64_t ra;		   /* and where it returns to */
+	uint64_t pointer;	   /* RETURN, FREE */
+};
+/* False if it is none of these, or too short. */
+bool perf_heap_call(const struct perf_sample *s, struct perf_heap_call *ret);
+
+/* What a sample of PERF_HEAP_STACK stands for. */
+struct perf_heap_weight {
+	uint64_t file_off; /* of the sample */
+	uint64_t values[PERF_HEAP_VALUES];
+};
+
+/* What stands for no sample, of a process. */
+struct perf_heap_rest {
+	uint32_t pid;
+	uint64_t time_ns;
+	uint64_t values[PERF_HEAP_VALUES];
 };
 
 /* ---- samples ----------------------------------------------------------------------------- */
@@ -315,6 +366,8 @@ struct perf_file_options {
 	bool wall;
 	/* Waits that are shorter are left out. */
 	uint64_t off_cpu_least_ns;
+	/* Samples of allocations are delivered as they were recorded, for perf_heap_call(). */
+	bool heap_calls;
 	/* When *stop becomes nonzero (in a signal handler), perf_file_read() comes to its end soon:
 	 * it reads no more of a file; of a pipe it reads what the writer, who may have got
 	 * the same signal, still sends, for some seconds at most. NULL: never stops. */
@@ -487,6 +540,14 @@ struct perf_switch_times {
 	uint64_t carried_ns;	/* of off and ready: waits without a stack of their own */
 	uint64_t woken_ns;	/* of off: ended by a thread whose stack was recorded */
 };
+
+/* Has it allocations? Known once it is open, except of pipes. */
+bool perf_file_has_heap(const struct perf_file *f);
+/* What samples of allocations stand for, by rising file_off, and what no sample does. Without, each
+ * stands for as many as its period says, and what is in use is not known. Both arrays must live
+ * until the file is closed. */
+void perf_file_set_heap(struct perf_file *f, const struct perf_heap_weight *weights, size_t n,
+			const struct perf_heap_rest *rest, size_t n_rest);
 
 struct perf_file_stats {
 	uint64_t records; /* all records seen */

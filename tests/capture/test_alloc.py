@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""capture --alloc: what was allocated and what is in use at the end, of programs that count it themselves (tests/programs/allocates.c): sums are exact,
+by function; and what cannot be known is said."""
+import collections
+import os
+import subprocess
+import time
+
+from lib import CAPTURE, RESOLVE, Tap, capture, have, need_events, run, start, until_open
+
+tap = Tap()
+need_events()
+if os.geteuid():
+    tap.skip("--alloc", "probes need root")
+    tap.end()
+EVENTS = ("alloc_objects", "alloc_space", "inuse_objects", "inuse_space")
+run(["gcc", "-O1", "-g", "-pthread", os.path.join(os.environ["TOP"], "tests", "programs", "allocates.c"), "-o", "allocates"])
+
+
+def sums(name, event, *options):
+    """By function of the program: the frame below main, or the thread's."""
+    total = collections.Counter()
+    for line in run([RESOLVE, "-q", "--event", event, *options, name], check=False).stdout.splitlines():
+        stack, n = line.rsplit(" ", 1)
+        frames = stack.split(";")
+        own = [f for f in ("make_small", "leak", "grow", "zero", "align", "make_large") if f in frames]
+        who = own[0] if own else "library" if any("pthread_create" in f for f in frames) else "thread" if "thread" in frames or "main" in frames else "library"
+        total[who] += int(n)
+    return total
+
+
+def expected(p):
+    """NAME -> (objects, bytes, in use, bytes of these), as the program counts."""
+    return {w[0]: tuple(map(int, w[1:])) for w in (line.split() for line in p.stdout.splitlines()) if len(w) == 5}
+
+
+def compare(name, p, what):
+    wanted = expected(p)
+    for i, event in enumerate(EVENTS):
+        got = sums(name, event)
+        wrong = {k: (got[k], v[i]) for k, v in wanted.items() if got[k] != v[i]}
+        tap.check(len(wanted) == 7 and not wrong, f"{what}: {event} as the program counts it", wrong, dict(got), p.stderr)
+    return wanted
+
+
+p = capture("--alloc=16K", "-m", "16M", "-o", "all.data", "--", "./allocates", "1")
+tap.check(p.n_lost == 0, "nothing is lost", p.stderr)
+wanted = compare("all.data", p, "each call")
+stacks = run([RESOLVE, "-q", "--event", "alloc_space", "all.data"]).stdout
+tap.check(";main;make_small;malloc " in stacks and ";main;grow;malloc " in stacks and ";main;grow;realloc " in stacks, "with the stacks of the calls", stacks)
+p = capture("--alloc", "-m", "16M", "-o", "rare.data", "--", "./allocates", "1")
+totals = {e: sum(sums("rare.data", e).values()) for e in EVENTS}
+fine = {e: sum(sums("all.data", e).values()) for e in EVENTS}
+tap.check(all(abs(totals[e] - fine[e]) <= 8192 for e in EVENTS), "with few stacks the sums are the same", totals, fine)
+rare = run([RESOLVE, "-q", "--event", "alloc_space", "rare.data"]).stdout.splitlines()
+bare = sum(int(line.rsplit(" ", 1)[1]) for line in rare if "main" not in line and "start_thread" not in line)
+got = sums("rare.data", "alloc_space")
+tap.check(got["make_large"] == wanted["make_large"][1] and got["make_small"] == wanted["make_small"][1], "what is large, or often, has its stack", dict(got), rare)
+tap.check(0 < bare <= 8 * (512 << 10), "what has no stack is less than some times BYTES, and is there without one", bare, rare)
+
+# ---- formats -----------------------------------------------------------------------------------------
+run([RESOLVE, "-q", "-f", "pprof", "-o", "all.pb.gz", "all.data"])
+again = {e: sum(int(line.rsplit(" ", 1)[1]) for line in run([RESOLVE, "-q", "--event", e, "all.pb.gz"]).stdout.splitlines()) for e in EVENTS}
+tap.check(again == fine, "pprof has the four types of heap profiles", again, fine)
+if have("go"):
+    raw = run(["go", "tool", "pprof", "-raw", "all.pb.gz"], check=False).stdout
+    tap.check("alloc_objects/count alloc_space/bytes" in raw and "inuse_objects/count inuse_space/bytes" in raw, "as go tool pprof reads them", raw[:500])
+else:
+    tap.skip("go tool pprof", "no go")
+run([RESOLVE, "-q", "-o", "all.html", "all.data"])
+top = run([RESOLVE, "-q", "-f", "top", "all.data"]).stdout
+tap.check("make_large" in top and os.path.getsize("all.html") > 10000, "a table, a page", top[:500])
+p = run([RESOLVE, "all.data"])
+tap.check("alloc_space is shown, which is its default" in p.stderr.replace("only the event ", ""), "the default is alloc_space, and the others are named", p.stderr)
+run([RESOLVE, "-q", "--bundle", "-o", "carried.data", "all.data"])
+tap.check(all(sums("carried.data", e) == sums("all.data", e) for e in EVENTS), "resolve --bundle keeps it")
+run([RESOLVE, "-q", "--bundle", "--strip-stacks", "-o", "stripped.data", "all.data"])
+tap.check(all(sums("stripped.data", e) == sums("all.data", e) for e in EVENTS), "and --strip-stacks")
+piped = run(["sh", "-c", f"cat all.data | {RESOLVE} -q --event alloc_space -"], check=False)
+tap.check(piped.returncode == 0 and "make_small" in piped.stdout, "read from standard input, by the periods", piped.stderr, piped.stdout)
+if have("perf"):
+    p = run(["perf", "script", "-f", "-i", "all.data", "-F", "comm,event,trace"])
+    n = collections.Counter(line.split()[1] for line in p.stdout.splitlines() if line.startswith(" ") and "alloc-" in line)
+    tap.check(n["alloc-entry:"] >= 59505 and n["alloc-return:"] >= 59505 and n["alloc-free:"] >= 55000, "perf script reads all calls", n)
+
+# ---- what cannot be known ----------------------------------------------------------------------------
+with open("odd.c", "w", encoding="utf-8") as f:
+    f.write("#include <stdlib.h>\n#include <stdio.h>\n#include <stdint.h>\n#include <unistd.h>\n"
+            "void *volatile v;\n"
+            "__attribute__((noinline)) void posix(int n) { void *p; for (int i = 0; i < n; i++) if (!posix_memalign(&p, 64, 1000)) v = p; }\n"
+            "__attribute__((noinline)) void fails(int n) { for (int i = 0; i < n; i++) v = malloc(PTRDIFF_MAX / 2); }\n"
+            "__attribute__((noinline)) void fails_again(int n) { char *p = malloc(5000); for (int i = 0; i < n; i++) v = realloc(p, PTRDIFF_MAX / 2); }\n"
+            "__attribute__((noinline)) void of_nothing(int n) { for (int i = 0; i < n; i++) v = malloc(0); }\n"
+            "int main(int c, char **w) { char b; void *early[500];\n"
+            "  for (int i = 0; i < 500; i++) early[i] = malloc(100);\n"
+            "  if (c > 1) { puts(\"ready\"); fflush(stdout); if (read(0, &b, 1) != 1) return 1; }\n"
+            "  posix(300); fails(300); fails_again(300); of_nothing(300);\n"
+            "  for (int i = 0; i < 500; i++) free(early[i]);\n  return 0; }\n")
+run(["gcc", "-O1", "-g", "-fno-builtin", "odd.c", "-o", "odd"])
+capture("--alloc=1", "-m", "16M", "-o", "odd.data", "--", "./odd")
+
+
+def of_function(name, event, function):
+    return sum(int(line.rsplit(" ", 1)[1]) for line in run([RESOLVE, "-q", "--event", event, name], check=False).stdout.splitlines() if f";{function};" in line)
+
+
+tap.check(of_function("odd.data", "alloc_objects", "posix") == 300 and of_function("odd.data", "alloc_space", "posix") == 300000, "posix_memalign counts")
+tap.check("300000 bytes came from posix_memalign" in run([RESOLVE, "odd.data"]).stderr and of_function("odd.data", "inuse_space", "posix") == 0, "and that its memory is not followed is said",
+          run([RESOLVE, "odd.data"]).stderr)
+tap.check(of_function("odd.data", "alloc_objects", "fails") == 0, "what fails is not allocated")
+tap.check(of_function("odd.data", "alloc_objects", "fails_again") == 1 and of_function("odd.data", "inuse_space", "fails_again") == 5000, "a realloc() that fails leaves the block in use")
+tap.check(of_function("odd.data", "alloc_objects", "of_nothing") == 300 and of_function("odd.data", "inuse_objects", "of_nothing") == 300, "blocks of 0 bytes are blocks")
+target = subprocess.Popen(["./odd", "waits"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+target.stdout.readline()
+q = start("--alloc=1", "-m", "16M", "-p", target.pid, "-o", "running.data")
+until_open(q)
+time.sleep(1)  # they are enabled when the maps have been read
+target.stdin.write("x")
+target.stdin.close()
+target.wait()
+err = q.communicate(timeout=60)[1]
+p = run([RESOLVE, "running.data"], check=False)
+tap.check("500 blocks were freed whose allocation was not recorded" in p.stderr and of_function("running.data", "alloc_objects", "of_nothing") == 300, "-p: what is of before is said", p.stderr, err)
+
+# ---- the command line ---------------------------------------------------------------------------------
+for value in ("much", "0", "9999999G"):
+    p = run([CAPTURE, f"--alloc={value}", "-o", "x.data", "true"], check=False)
+    tap.check(p.returncode == 2 and "--alloc" in p.stderr and "64K" in p.stderr, f"--alloc={value} is refused", p.stderr)
+p = capture("--alloc", "--max-hit-rate", "1000", "-o", "limited.data", "--", "./allocates", "30", check=False)
+tap.check("ended by --max-hit-rate" in p.stderr, "--max-hit-rate ends it", p.stderr)
+p = run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", CAPTURE, "--alloc", "-o", "/dev/null", "true"], check=False)
+tap.check(p.returncode == 2 and "CAP_SYS_ADMIN" in p.stderr, "without rights: the reason", p.stderr)
+tap.end()
