@@ -402,7 +402,13 @@ static void note_places(struct session *s, const struct event *e)
 
 	note_endless(s, e, found);
 	note_known(s, e, p);
-	if (found->by_last_part && found->places.n)
+	if (p->kind == PROBE_RETURN && found->is_go)
+		capture_note(
+			s->result,
+			"%s: Go's programs end when a stack grows while such a probe waits for "
+			"a return: call:%s has no such fault",
+			e->name, strchr(e->name, ':') + 1);
+	if (found->by_last_part && found->places.n && p->kind != PROBE_LEAVE)
 		capture_note(s->result, "%s: taken for %s%s", e->name, found->places.v[0].name,
 			     found->places.n > 1 ? " and others that end like it" : "");
 	if (found->is_chosen)

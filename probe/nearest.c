@@ -64,12 +64,36 @@ static void write_names(const struct nearest *n, char ret[NEAREST_BYTES])
 	}
 }
 
+/* Of a pattern: the same one behind any namespace, if that means something. */
+static void widen(const struct pattern *p, const struct functab *tab, char ret[NEAREST_BYTES])
+{
+	char text[PATTERN_MAX];
+	struct pattern wide;
+	size_t found = 0;
+
+	*ret = 0;
+	if (p->text[0] == '*' || p->len + 2 > sizeof text)
+		return;
+	snprintf(text, sizeof text, "*%.*s", (int)p->len, p->text);
+	pattern_init(&wide, text, strlen(text));
+	for (size_t i = 0; i < tab->funcs.n; i++)
+		found += !match_is_part(tab->funcs.v[i].name) &&
+			 pattern_matches(&wide, tab->funcs.v[i].name);
+	pattern_done(&wide);
+	if (found)
+		snprintf(ret, NEAREST_BYTES, "'%s' (%zu functions)", text, found);
+}
+
 void nearest_names(struct pattern *p, const struct functab *tab, char ret[NEAREST_BYTES])
 {
 	const unsigned max = p->len < 4 ? 1 : p->len < 9 ? 2 : (unsigned)p->len / 3;
 	struct nearest near = {0};
 	struct arena names = {0};
 
+	if (p->is_wild) {
+		widen(p, tab, ret);
+		return;
+	}
 	for (size_t i = 0; i < tab->funcs.n; i++) {
 		const char *name = pattern_display_name(p, tab->funcs.v[i].name);
 		const unsigned d =

@@ -7,7 +7,8 @@
 
 enum { NEAREST_BYTES = 256 };
 
-/* Writes up to three names of functions that may have been meant: "func_a, func_b"; "": none. */
+/* Writes up to three names of functions that may have been meant: "func_a, func_b"; of a
+ * pattern with wildcards a wider one; "": none. */
 void nearest_names(struct pattern *p, const struct functab *tab, char ret[NEAREST_BYTES]);
 
 #endif

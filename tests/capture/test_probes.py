@@ -207,6 +207,8 @@ p = run([*hidden, CAPTURE, "-q", "-e", "uprobe:./hello:func_d", "--", "./hello"]
 tap.check(os.stat("names").st_size == 0 and folded() == {chain: 3}, "where tracefs is not mounted", p.stderr)
 p = run([CAPTURE, "-e", "uprobe:./hello:funcd", "--", "./hello"], check=False)
 tap.check(p.returncode == 2 and "near it: func_d" in p.stderr, "a wrong name: the nearest ones", p.stderr)
+p = run([CAPTURE, "-e", "uprobe:./hello:unc_*", "--", "./hello"], check=False)
+tap.check(p.returncode == 2 and "near it: '*unc_*' (4 functions)" in p.stderr, "a pattern that means nothing: a wider one", p.stderr)
 p = run([CAPTURE, "-e", "uprobe:/bin/true:0x1", "--", "./hello"], check=False)
 tap.check(p.returncode == 2 and "0x1" in p.stderr, "no address of code: refused", p.stderr)
 for what, words in (("./hello:func_d+0x1000", "bytes long"), ("/tmp:func_d", "no regular file"), ("./hello.c:func_d", "ELF")):
@@ -417,6 +419,8 @@ run(["strip", "-o", "gs", "g"])
 for program in ("g", "gs"):
     same(probed(f"uprobe:./{program}:main.(*T).Method", f"./{program}"), {"main.main;main.caller;main.(*T).Method": 4}, f"Go, {program}: a method")
     same(probed(f"uprobe:./{program}:main.leaf", f"./{program}"), {"main.main;main.caller;main.leaf": 4}, f"Go, {program}: a function")
+p = run([CAPTURE, "-e", "uretprobe:./gs:main.leaf", "-o", "ret.data", "--", "true"], check=False)
+tap.check("call:./gs:main.leaf has no such fault" in p.stderr, "uretprobe of Go: said what it may do", p.stderr)
 # A Go program has no build id: the debug information of the file is used all the same, as its code is that of the bundle.
 capture("--args", "-e", "call:./g:main.leaf", "--", "./g")
 text = run([RESOLVE, "-q", "-f", "trace", "perf.data"]).stdout
