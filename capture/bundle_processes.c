@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "capture/sysfile.h"
 
 enum {
@@ -15,6 +16,7 @@ enum {
 	LINES_BYTES_MAX = 8 << 20,
 	STATUS_BYTES = 8192,
 	ARGUMENTS_BYTES = 4096,
+	CONTAINER_ID_BYTES = 64,
 };
 
 static ssize_t read_of(uint32_t pid, const char *what, char *buf, size_t size)
@@ -43,18 +45,48 @@ uint32_t process_inner_pid(uint32_t pid)
 	return line ? (uint32_t)strtoul(line, NULL, 10) : pid;
 }
 
-/* Lines "HIERARCHY:CONTROLLERS:PATH" (cgroups(7)). With v1 a process has a path in each hierarchy;
- * what started it as a service or container made the longest. */
+/* Has it a container's id, of 64 digits? */
+static bool is_of_container(const char *path)
+{
+	for (; *path; path++) {
+		const size_t n = strspn(path, "0123456789abcdef");
+
+		if (n == CONTAINER_ID_BYTES)
+			return true;
+		path += n - (n > 0);
+	}
+	return false;
+}
+
+/* How well a line of /proc/PID/cgroup says where a process is, as people name it; 0: not at all. */
+static int rank_of(const char *controllers, const char *path)
+{
+	if (!strcmp(path, "/"))
+		return 0;
+	if (is_of_container(path))
+		return 4;
+	if (controllers[0] == ':') /* v2: of systemd, and of what runs without v1 */
+		return 3;
+	return str_starts_with(controllers, "name=systemd:") ? 2 : 1;
+}
+
+/* Lines "HIERARCHY:CONTROLLERS:PATH" (cgroups(7)). With v1 a process has a path in each hierarchy.
+ * Of equal ones the longest. */
 static const char *cgroup_of(char *text)
 {
-	const char *found = "", *path;
+	const char *found = "";
 	char *line, *save;
+	int best = -1;
 
 	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		path = strchr(line, ':');
-		path = path ? strchr(path + 1, ':') : NULL;
-		if (path && strlen(path + 1) > strlen(found))
-			found = path + 1;
+		const char *controllers = strchr(line, ':');
+		const char *path = controllers ? strchr(++controllers, ':') : NULL;
+		int rank = path ? rank_of(controllers, ++path) : -1;
+
+		if (rank > best || (rank == best && path && strlen(path) > strlen(found))) {
+			best = rank;
+			found = path ? path : "";
+		}
 	}
 	return found;
 }

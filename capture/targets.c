@@ -257,10 +257,24 @@ static bool is_below(int fd, const char *mount)
 	return !fstat(fd, &st) && !stat(mount, &top) && st.st_dev == top.st_dev;
 }
 
+static int open_by_id(const char *mount, const char *id, struct err *err)
+{
+	char *path;
+	int fd, rc = cgroup_find(mount, id, &path, err);
+
+	if (rc)
+		return rc;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		fd = err_errno(err, errno, path, "open the cgroup");
+	free(path);
+	return fd;
+}
+
 int cgroup_open(const char *path, struct err *err)
 {
 	char full[8192], mount[4096];
-	int fd;
+	int fd, inner;
 
 	/* An empty path may be the output of a command that failed; as the root it would mean all
 	 * processes. */
@@ -277,8 +291,15 @@ int cgroup_open(const char *path, struct err *err)
 	if (fd >= 0)
 		close(fd);
 	snprintf(full, sizeof full, "%s/%s", mount, path + strspn(path, "/"));
-	fd = open(full, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return err_errno(err, errno, full, "open the cgroup");
-	return fd;
+	inner = open(full, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (inner >= 0)
+		return inner;
+	if (cgroup_is_id(path))
+		return open_by_id(mount, path, err);
+	if (fd >= 0)
+		return err_set(err, ERR_NOT_FOUND, path,
+			       "is not of the hierarchy that perf events follow, which is %s: give "
+			       "the cgroup's folder there",
+			       mount);
+	return err_errno(err, errno, full, "open the cgroup");
 }

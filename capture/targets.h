@@ -48,6 +48,11 @@ pid_t tid_process(pid_t tid);
 int cgroup_open(const char *path, struct err *err);
 /* Where that hierarchy is mounted. False: nowhere. */
 bool cgroup_mount(char *ret, size_t size);
+/* cgroup_find.c: may it be the beginning of a container's id, 12 to 64 hexadecimal digits? */
+bool cgroup_is_id(const char *name);
+/* The folder of the container whose id begins so, malloc'ed. Returns 0, or negative with *err: none
+ * or several. */
+int cgroup_find(const char *mount, const char *id, char **ret, struct err *err);
 /* The number by which samples name a cgroup, of its folder; 0: unknown. */
 uint64_t cgroup_id(const char *folder);
 /* That of a process. */

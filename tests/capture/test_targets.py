@@ -188,9 +188,28 @@ if os.geteuid() == 0:
         tap.check({s.pid for s in d.samples()} == {inside.pid} and c.n_samples > 5,
                   "--cgroup: its processes and no other", ({s.pid for s in d.samples()}, inside.pid))
         tap.check(any(m.pid == inside.pid and m.path == load for m in d.maps()), "--cgroup: with their maps")
+        # A container's, by the beginning of its id; podman's monitor is not it.
+        ids = [f"4f3e2d1c0b9a{i}{os.getpid():051d}" for i in (0, 1)]
+        inner = [os.path.join(group, f"libpod-conmon-{ids[0]}.scope"), os.path.join(group, f"docker-{ids[0]}.scope"), os.path.join(group, ids[1])]
+        for folder in inner:
+            os.mkdir(folder)
+        with open(os.path.join(inner[1], "cgroup.procs"), "w") as f:
+            f.write(str(outside.pid))
+        c = capture("-G", ids[0][:13], "-F", 499, "-o", "g.data", "--", *until_cpu(outside.pid, 0.3))
+        tap.check({s.pid for s in PerfData("g.data").samples()} == {outside.pid}, "-G: the beginning of a container's id", c.stderr)
+        for name, words in ((ids[0][:12], "several containers"), ("0123456789ab", "no container below")):
+            c = capture("-G", name, "-q", "-o", "/dev/null", "--", "true", check=False)
+            tap.check(c.returncode == 2 and words in c.stderr, f"-G: {words}", c.stderr)
+        other = next((l.split()[1] for l in open("/proc/mounts") if l.split()[2] == "cgroup" and l.split()[1] != mount[1]), None)
+        if other:
+            c = capture("-G", other, "-q", "-o", "/dev/null", "--", "true", check=False)
+            tap.check(c.returncode == 2 and f"which is {mount[1]}" in c.stderr, "-G: a folder of another hierarchy", c.stderr)
         for q in (inside, outside):
             q.kill()
             q.wait()
+        until(lambda: not open(os.path.join(inner[1], "cgroup.procs")).read(), "the empty group")
+        for folder in inner:
+            os.rmdir(folder)
         until(lambda: not open(os.path.join(group, "cgroup.procs")).read(), "the empty group")
         os.rmdir(group)
     except OSError as e:
