@@ -120,7 +120,7 @@ static const struct option_row options[] = {
 	 SETS_FLAG(quiet_if_fine)},
 	HEADING("regress run, regress confirm"),
 	{'n', "runs", NULL, "N", "of each side (5; of confirm: as many as before)",
-	 SETS_NUMBER(run.runs, 100)},
+	 SETS_NUMBER(run.runs, REGRESS_RUNS_MAX)},
 	{'F', "freq", NULL, "HZ", "samples a second (3999; of confirm: as before)",
 	 SETS_NUMBER(run.frequency, 100000)},
 	{'c', "count", NULL, "N",

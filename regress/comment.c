@@ -186,7 +186,10 @@ static void add_tree(struct text *t, const struct regress *g, const struct findi
 	size_t node = f->n_paths ? f->paths[0].node : 0, i, left = 0, below;
 
 	for (i = node; i; i = g->both.v[i].parent)
-		if (vec_push(&way, i))
+		/* Of one that calls itself, or is in two parts, the outermost. */
+		if (way.n && g->both.v[way.v[way.n - 1]].key == g->both.v[i].key)
+			way.v[way.n - 1] = i;
+		else if (vec_push(&way, i))
 			t->failed = true;
 	if (!node || t->failed) {
 		vec_done(&way);

@@ -96,6 +96,24 @@ static double two_digits(double v)
 	return ceil(v / unit) * unit;
 }
 
+/* No more than `regress run` takes. */
+static void add_runs_needed(struct text *t, const struct regress_design *d)
+{
+	char line[64];
+
+	if (d->detect_runs > REGRESS_RUNS_MAX)
+		text_str(t, isfinite(d->detect_samples)
+				    ? ""
+				    : "more than 100 runs a side would be needed: it takes a "
+				      "quieter machine");
+	else {
+		snprintf(line, sizeof line,
+			 isfinite(d->detect_samples) ? ", or -n %.0f" : "-n %.0f would do",
+			 fmax(d->detect_runs, 4));
+		text_str(t, line);
+	}
+}
+
 /* Appends what these runs can detect, and what helps if that is not enough. */
 void report_power(const struct regress *g, struct text *t)
 {
@@ -114,18 +132,18 @@ void report_power(const struct regress *g, struct text *t)
 	if (!isfinite(d->detect_runs))
 		snprintf(line, sizeof line, "it is not more than the margin");
 	else if (!isfinite(d->detect_samples))
-		snprintf(line, sizeof line, "runs differ by more than chance; -n %.0f would do",
-			 fmax(d->detect_runs, 4));
+		snprintf(line, sizeof line, "runs differ by more than chance; ");
 	else if (d->detect_samples <= samples)
 		snprintf(line, sizeof line, "it takes -n 4");
 	else
 		snprintf(line, sizeof line,
-			 "it takes about %.0f samples a run, here are %.0f: longer runs, a higher "
-			 "-F, "
-			 "or -n %.0f",
+			 "it takes about %.0f samples a run, here are %.0f: longer runs, %sa "
+			 "higher -F",
 			 two_digits(fmax(d->detect_samples, samples)), samples,
-			 fmax(d->detect_runs, 4));
+			 d->detect_runs <= REGRESS_RUNS_MAX ? "" : "or ");
 	text_str(t, line);
+	if (isfinite(d->detect_runs) && d->detect_samples > samples)
+		add_runs_needed(t, d);
 }
 
 const char *report_code(const struct regress *g)
@@ -173,8 +191,10 @@ void report_found(const struct regress *g, struct text *t)
 {
 	char line[256];
 
+	if (!(g->design.largest_mde > 0))
+		snprintf(line, sizeof line, "no function with 1 %% or more has samples enough");
 	/* More than a doubling is no figure to rely on. */
-	if (g->design.largest_mde <= 1)
+	else if (g->design.largest_mde <= 1)
 		snprintf(line, sizeof line,
 			 "in each function with 1 %% or more a growth of %.0f %% would be found",
 			 100 * g->design.largest_mde);

@@ -22,8 +22,9 @@ const char *verdict_text(enum verdict v)
 
 const char *moved_how_text(enum moved_how h)
 {
-	static const char *const texts[MOVED_N] = {
-		"shifted", "inlined", "outlined", "renamed", "folded", "calls", "perhaps inlined"};
+	static const char *const texts[MOVED_N] = {"shifted",	      "inlined",       "outlined",
+						   "renamed",	      "folded",	       "calls",
+						   "perhaps inlined", "other compiler"};
 
 	return texts[h];
 }

@@ -178,6 +178,21 @@ static void add_quiet(struct text *t, const struct regress *g, const struct rows
 	}
 }
 
+/* Of what an earlier look flagged. The total may be one of them. */
+static void add_confirmed(struct text *t, const struct regress *g)
+{
+	char line[64];
+	size_t i, n = 0;
+
+	for (i = 0; i < g->findings.n; i++)
+		n += verdict_is_gated(g->findings.v[i].verdict);
+	if (n)
+		snprintf(line, sizeof line, " (%zu of %zu flagged confirmed)", n, g->design.only);
+	else
+		snprintf(line, sizeof line, " (%zu flagged, none confirmed)", g->design.only);
+	text_str(t, line);
+}
+
 void report_title(const struct regress *g, const struct finding *const *v, size_t shown, size_t n,
 		  struct text *t)
 {
@@ -187,16 +202,13 @@ void report_title(const struct regress *g, const struct finding *const *v, size_
 	char line[96];
 	size_t count;
 
-	if (d->only) {
-		snprintf(line, sizeof line,
-			 "%s of %zu: ", regress_failed(g) ? "Confirmed" : "Not confirmed", d->only);
-		text_str(t, line);
-	}
 	f = first_of(&rows, verdict_is_gated, &count);
 	if (regress_failed(g))
 		add_failed(t, g, f, count);
 	else
 		add_quiet(t, g, &rows);
+	if (d->only)
+		add_confirmed(t, g);
 	if (regress_failed(g))
 		return;
 	if (d->is_few_runs)

@@ -32,10 +32,17 @@ static char *stack_of(const struct regress *g, size_t node)
 /* Notes the callers at the leaf end of a path. */
 static void add_above(const struct regress *g, struct finding_path *p, size_t node)
 {
+	uint32_t key = g->both.v[node].key;
+
 	p->node = (uint32_t)node;
 	for (node = g->both.v[node].parent; node && p->n_above < FINDING_ABOVE;
-	     node = g->both.v[node].parent)
-		p->above[p->n_above++] = g->both.v[node].key;
+	     node = g->both.v[node].parent) {
+		/* One that calls itself, or is in two parts, is named once. */
+		if (g->both.v[node].key == key)
+			continue;
+		key = g->both.v[node].key;
+		p->above[p->n_above++] = key;
+	}
 }
 
 static bool is_topmost(const struct regress *g, size_t node)

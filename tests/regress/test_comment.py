@@ -73,6 +73,12 @@ tap.check(6000 < len(long.encode()) <= 60000 and len(rows(long)[0]) == 60 and "|
 p = regress("--absolute", "--base", *base, "--new", *new)
 tap.check("samples a run" in p.stdout and re.search(r"^REGRESSED.* \d+ -> \d+ ", p.stdout, re.M), "--absolute: the table has samples, too", p.stdout[:1500])
 
+twice = [side(name, {**BASE, "app;main;walk;walk;walk;sort;sort": mean}) for name, mean in (("once", 600), ("twice", 1200))]
+code, text = comment("--base", *twice[0], "--new", *twice[1])
+tree = re.search(r"```text\n(.*?)```", text, re.S)
+tap.check(code == 1 and "from `walk` < `main` |" in text and tree and [line.split()[-1] for line in tree.group(1).splitlines()] == ["main", "walk", "sort"],
+          "functions that call themselves are named once", text)
+
 PROGRAM = r"""
 #include <stdlib.h>
 #include <string.h>

@@ -48,6 +48,15 @@ few = "--base", *side("few", largest=300.), "--new", *side("fewer", largest=300.
 p = regress("--detect", "10%", *few)
 m = re.search(r"a growth of 10 % in a function of 10 % may be missed: it takes about (\d+) samples a run, here are (\d+): longer runs, a higher -F, or -n (\d+)\n", p.stdout)
 tap.check(p.returncode == 3 and m and float(m[1]) > 4 * float(m[2]), "--detect: too few samples: status 3, and how many it takes", p.stdout[-400:])
+p = regress("--base", *side("hardly", largest=30.), "--new", *side("hardly2", largest=30.))
+tap.check("may be missed: it takes about" in p.stdout and "or a higher -F\n" in p.stdout and " -n " not in p.stdout, "no more runs are advised than can be recorded", p.stdout[-400:])
+for name in ("none", "none2"):
+    os.makedirs(name)
+    for i in range(5):
+        with open(f"{name}/{i}.folded", "w") as f:
+            f.write("app;main 2\n")
+p = regress("--base", "none", "--new", "none2")
+tap.check("no function with 1 % or more has samples enough" in p.stdout and "growth of 0 %" not in p.stdout, "nothing was tested: nothing would be found", p.stdout[-500:])
 p = regress("--detect", "200%:20%", *few)
 tap.check(p.returncode == 0 and "a growth of 200 % in a function of 20 % would be found" in p.stdout, "--detect: enough samples: status 0", p.stdout[-400:])
 tap.check(regress(*few).returncode == 0 and regress("--warn-only", "--detect", "10%", *few).returncode == 0, "--detect not asked for, or --warn-only: status 0")
