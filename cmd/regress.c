@@ -1,6 +1,7 @@
 /* regress.c - the command `regress`: compares runs of two builds, and reports what got slower. */
 #include "base/vec.h"
 #include "cmd/regress_options.h"
+#include "cmd/regress_place.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -213,6 +214,7 @@ static int record_again(struct regress_command *c, struct err *err)
 		if (!c->quiet)
 			fprintf(stderr, "regress: %s%s%zu flagged; recording again to confirm\n",
 				b->name ? b->name : "", b->name ? ": " : "", b->earlier.flagged.n);
+		regress_place_anew(b->g);
 		rc = record(c, b, err);
 	}
 	return rc;

@@ -4,6 +4,7 @@
 Runs are drawn by a generator with a fixed seed, so that what is true is known."""
 import json
 import os
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -58,6 +59,11 @@ for job in range(FEW):
     alone += findings("confirm", earlier("one.json", "f3"), *runs)[0]
 tap.check(alone > among, f"12 % more in one function of 4 %: found in {among} of {FEW} jobs among all, in {alone} when it is the only question", (alone, among))
 
+for new, words in (({"f3": 1.3}, " (1 of 3 flagged confirmed)"), ({}, " (3 flagged, none confirmed)")):
+    p = regress("confirm", "-q", "--md", "-", earlier("wrong.json", "f2", "f4", "f3"), "--base", *drawn.side("base2"), "--new", *drawn.side("new2", change=new))
+    title = p.stdout.split("\n")[0]
+    tap.check(title.startswith("### Slower: " if new else "### No change found") and words in title, "the title begins with what counts, and says what is confirmed", title, p.stderr)
+
 # ---- recorded --------------------------------------------------------------------------------------------------------
 ROUNDS = "4000"
 
@@ -84,6 +90,34 @@ def live():
     tap.check(p.returncode == 0 and ("leaf_2", "self") in of(r, "not confirmed"), "other commands instead: not confirmed", p.stderr, r["findings"][:2])
     p = regress("run", "-q", "-n", "3", "--confirm", "--dir", "quiet", "--", "./plain", "1000", "::", "./plain", "1000")
     tap.check(p.returncode == 0, "nothing is flagged: status 0", p.stdout, p.stderr)
+    check_place()
+
+
+# Pages of a file stay where they are in memory as long as it is cached: a second look would be at the same place. Root sees where.
+PLACE = """import mmap, os, struct, sys
+path = os.path.realpath(sys.argv[1])
+with open(path, "rb") as f, open("/proc/self/pagemap", "rb") as pages:
+    m = mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ)
+    sum(m[i] for i in range(0, len(m), 4096))
+    start = next(int(line.split("-")[0], 16) for line in open("/proc/self/maps") if line.rstrip().endswith(path))
+    pages.seek(start // 4096 * 8)
+    frames = [struct.unpack("Q", pages.read(8))[0] & (1 << 55) - 1 for _ in range((len(m) + 4095) // 4096)]
+with open("places", "a") as f:
+    f.write(" ".join(map(str, frames)) + "\\n")
+"""
+
+
+def check_place():
+    with open("place.py", "w") as f:
+        f.write(PLACE)
+    p = regress("run", "-q", "-n", "4", "--confirm", "--dir", "placed", "--prepare", f"{sys.executable} place.py ./slow", "--", "./plain", "2000", "::", "./slow", "2000")
+    with open("places") as f:
+        places = [line.split() for line in f]
+    moved = [sum(a != b for a, b in zip(places[0], later)) for later in places]
+    if not any(map(int, places[0])) or subprocess.run(["stat", "-f", "-c", "%T", "slow"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip() in ("tmpfs", "ramfs", "overlayfs"):
+        tap.skip("where a program lies", "this user does not see it, or these files are always in memory")
+    else:
+        tap.check(p.returncode == 1 and len(places) == 16 and not any(moved[:8]) and min(moved[8:]) > len(places[0]) / 2, "run --confirm: the programs lie elsewhere in memory then", moved, p.stderr)
 
 
 run_live(tap, live)
