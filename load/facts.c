@@ -14,19 +14,39 @@ static void keep(char *to, size_t size, const char *s)
 	snprintf(to, size, "%s", s ? s : "");
 }
 
+/* What `sh -c` gets, without the folder of the program, which differs from side to side. */
+static const char *without_folder(const char *command)
+{
+	/* Words that the shell would change are kept. */
+	size_t n = strcspn(command, " \t\n\"'`$&|;<>(){}*?[]~=\\#!");
+
+	if (command[n] && command[n] != ' ' && command[n] != '\t')
+		return command;
+	while (n && command[n - 1] != '/')
+		n--;
+	return command + n;
+}
+
 /* Hashes the words after PROGRAM of "perf record .. -- PROGRAM WORD..". Without "--" it is unknown
  * where they begin. */
 static uint64_t hash_arguments(const struct perf_file_info *info)
 {
 	uint64_t hash = 1;
-	size_t i;
+	const char *word;
+	size_t i, first;
 
 	for (i = 0; i < info->n_cmdline && strcmp(info->cmdline[i], "--"); i++)
 		;
 	if (i + 1 >= info->n_cmdline)
 		return 0;
-	for (i += 2; i < info->n_cmdline; i++)
-		hash = hash_u64(hash ^ hash_bytes(info->cmdline[i], strlen(info->cmdline[i])));
+	first = i + 1;
+	for (i += 2; i < info->n_cmdline; i++) {
+		word = info->cmdline[i];
+		if (i == first + 2 && !strcmp(info->cmdline[first], "sh") &&
+		    !strcmp(info->cmdline[first + 1], "-c"))
+			word = without_folder(word);
+		hash = hash_u64(hash ^ hash_bytes(word, strlen(word)));
+	}
 	return hash | 1;
 }
 

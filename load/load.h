@@ -150,7 +150,7 @@ struct load_facts {
 	char cpu[64], kernel[128], arch[32], host[64];
 	uint64_t cpus;
 	uint64_t frequency; /* of profiles */
-	uint64_t arguments; /* a hash of the words behind the program's name */
+	uint64_t arguments; /* a hash of the words behind the program's name, also by sh -c */
 	/* Of the first and the last sample, since 1970; 0: unknown. */
 	uint64_t began_ns, ended_ns;
 	/* Of a recording: all files whose code was mapped, also without samples. Owned by struct

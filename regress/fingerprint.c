@@ -11,17 +11,25 @@
 /* Limit: a program links hundreds of libraries, but few of them differ. */
 enum { DESCRIBED_MAX = 16 };
 
-/* Reads the first string of .comment: "GCC: (Debian 12.2.0-14) 12.2.0". */
+#define LINKER "Linker:"
+
+/* Reads the last string of .comment that is not a linker's: "GCC: (Debian 12.2.0-14) 12.2.0". What
+ * was compiled by another one has one of gcc before its own, from the C library's files that begin
+ * a program. */
 static void read_compiler(struct elf_image *img, struct build *b)
 {
 	struct elf_section s;
-	size_t n;
+	const char *text, *at, *end;
 
 	if (!elf_image_section(img, ".comment", &s, NULL) || !s.data)
 		return;
-	n = strnlen((const char *)s.data, s.size);
-	snprintf(b->compiler, sizeof b->compiler, "%.*s", (int)(n < 200 ? n : 200),
-		 (const char *)s.data);
+	text = (const char *)s.data;
+	for (at = text; at < text + s.size; at = end + 1) {
+		end = at + strnlen(at, s.size - (size_t)(at - text));
+		if (end - at > 0 && strncmp(at, LINKER, sizeof LINKER - 1) != 0)
+			snprintf(b->compiler, sizeof b->compiler, "%.*s",
+				 (int)(end - at < 200 ? end - at : 200), at);
+	}
 }
 
 static bool is_on_both(const struct regress *g, int side, const struct build *b)

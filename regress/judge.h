@@ -1,5 +1,5 @@
 /* judge.h - the state of one comparison; shared by the files that judge: verdict.c, total.c,
- * moved.c, unseen.c, trades.c, net.c, where.c. Private to regress/. */
+ * moved.c, unseen.c, trades.c, compilers.c, net.c, where.c. Private to regress/. */
 #ifndef REGRESS_JUDGE_H
 #define REGRESS_JUDGE_H
 
@@ -85,6 +85,10 @@ bool may_be_inlined_unseen(const struct judge *j, uint32_t grew, uint32_t lost);
 /* ---- trades.c */
 /* Functions that took the place of others are REPLACED: the findings so far. Returns 0 or -1. */
 int judge_replaced(struct judge *j);
+
+/* ---- compilers.c */
+/* What grew in a module that another compiler made is MOVED, unless the module grew. */
+void judge_compilers(struct judge *j);
 
 /* ---- net.c */
 /* What grew beneath a caller that got faster, or in a program that did, is OUTWEIGHED. Returns 0 or

@@ -462,6 +462,7 @@ static int judge_all(struct judge *j, struct err *err)
 		return -(int)err->code;
 	if (judge_replaced(j))
 		return err_nomem(err);
+	judge_compilers(j);
 	if (judge_incl(j, err))
 		return -ERR_NOMEM;
 	if (judge_outweighed(j))

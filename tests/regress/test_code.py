@@ -177,6 +177,39 @@ int main(int n, char **v) { unsigned long x = 1; for (long r = atol(v[1]); r; r-
 """
 
 
+# Of what was compiled into one another the compiler decides which instruction is whose: here the sources do, with the same work in all.
+TOLD = r"""
+#include <stdlib.h>
+#define ALONE __attribute__((noinline))
+#define STEPS(n) for (long i = 0; i < (n); i++) { x = x * 6364136223846793005UL + 1; __asm__ volatile("" : "+r"(x)); }
+static inline __attribute__((always_inline)) unsigned long helper(unsigned long x) { STEPS(HELPER) return x; }
+ALONE unsigned long work(unsigned long x) { STEPS(200000 - HELPER + MORE) return helper(x); }
+ALONE unsigned long a(unsigned long x) { STEPS(40000) return x; }
+ALONE unsigned long b(unsigned long x) { STEPS(40000) return x; }
+ALONE unsigned long c(unsigned long x) { STEPS(40000) return x; }
+ALONE unsigned long d(unsigned long x) { STEPS(40000) return x; }
+int main(int n, char **v) { unsigned long x = 1; for (long r = atol(v[1]); r; r--) x = a(b(c(d(work(x))))); return x == 1; }
+"""
+
+
+def other_compiler():
+    build("told", TOLD, "-O2", "-g", "-DHELPER=2000", "-DMORE=0")
+    build("told-gcc", TOLD, "-O2", "-g", "-DHELPER=7000", "-DMORE=0")
+    if not shutil.which("clang"):
+        tap.skip("another compiler", "no clang")
+        return
+    for name, more in (("told-clang", 0), ("more-clang", 60000)):
+        with open(f"{name}.c", "w") as f:
+            f.write(TOLD)
+        subprocess.run(["clang", "-O2", "-g", "-DHELPER=7000", f"-DMORE={more}", "-o", name, f"{name}.c"], check=True)
+    for new, want, why in (("told-gcc", (1, "REGRESSED", None), "the same compiler: a small inlined function that grew fails"), ("told-clang", (0, "moved", "other compiler"), "another compiler: not alone"),
+                           ("more-clang", (1, "REGRESSED", None), "another compiler, and what it is compiled into grew: it fails")):
+        code, r = job(new, "./told", f"./{new}", ["1000"], options=("--total", "900%"))
+        f = next((f for f in r["findings"] if f["key"] == "helper" and f["kind"] == "self"), {})
+        tap.check((code, f.get("verdict"), f.get("moved")) == want, why, code, f)
+        tap.check(any("the compilers differ" in w for w in r.get("warnings", [])) == new.endswith("clang"), "the report says that the compilers differ, if they do", r.get("warnings"))
+
+
 def unseen():
     for name, flags in (("in-first", "-DFIRST=20000 -DSECOND=20000 -DIN_FIRST=1"), ("in-second", "-DFIRST=20000 -DSECOND=20000 -DIN_FIRST=0"),
                         ("second-slower", "-DFIRST=5000 -DSECOND=35000 -DIN_FIRST=1")):
@@ -189,7 +222,7 @@ def unseen():
 
 
 def job(name, old, new, old_words, new_words=None, options=()):
-    p = regress("run", "-q", *options, "-n", "4", "--dir", f"runs-{name}", "--json", f"{name}.json", "--", old, *old_words, "::", new, *(new_words or old_words))
+    p = regress("run", "-q", *options, "-n", "4", "--dir", f"runs-{name}", "--json", f"{name}.json", "--", old, *old_words, "::", *([new] if new else []), *(new_words or old_words))
     if p.returncode == 2:
         print("# " + p.stderr.strip())
         return 2, {"findings": [], "design": {}}
@@ -214,6 +247,13 @@ def live():
         tap.check(p.returncode == 0 and back == [want] and words in p.stdout, f"faster by nothing that is in the program: {want}", p.returncode, back, p.stdout[:900])
     code, r = job("words", "./near", "./far", ["900"], ["0900"])
     tap.check(code == 1 and ("hot", "self") in of(r, "REGRESSED"), "slower by nothing that is in the program, but the commands differ: it fails", code, of(r, "REGRESSED", "environment"))
+    for name, program in (("near-src", "near"), ("far-src", "far")):
+        os.makedirs(name)
+        shutil.copy(program, f"{name}/program")
+    for words, want in (("900", (0, "environment", True)), ("0900", (1, "REGRESSED", False))):
+        code, r = job("shell" + words, "near-src/program 900 > log", None, [], [f"far-src/program {words} > log"], ("--shell", "--total", "900%"))
+        f = next((f for f in r["findings"] if f["key"] == "hot" and f["kind"] == "self"), {})
+        tap.check((code, f.get("verdict"), r["design"].get("same_code")) == want, f"by sh -c the program's folder is no argument, what follows is: {want[1]}", code, f, r["design"])
     mix.build("once", "-g")
     mix.build("more", "-g", "-DC2=2", "-falign-functions=64")
     code, r = job("caller", "./once", "./more", ["4000"])
@@ -224,6 +264,7 @@ def live():
     found = next((f for f in r["findings"] if f["key"] == "leaf_2" and f["kind"] == "self"), {})
     tap.check(code == 1 and found.get("verdict") == "REGRESSED" and "same_code" not in found, "other code: REGRESSED, without same_code in the report", code, found)
     unseen()
+    other_compiler()
     code, r = job("input", "./once", "./once", ["1000"], ["2000"])
     tap.check(code == 1 and not r["design"]["same_code"] and of(r, "REGRESSED", "NEW") == {("total", "total")}, "one build, twice the input: the total fails, no function", code, of(r, "REGRESSED", "environment"))
 
