@@ -121,6 +121,25 @@ def languages():
     if have("javac"):
         run(["javac", "-d", ".", os.path.join(PROGRAMS, "Chain.java")])
         runs("java", "java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp . Chain 150 > /dev/null", "JavaMain")
+    if have("rustc"):
+        run(["rustc", "-O", "-g", "-o", "rusty", os.path.join(PROGRAMS, "rusty.rs")])
+        runs("rusty", "./rusty 0.2 > /dev/null", "main")
+    interpreters()
+
+
+def interpreters():
+    """Whose compiled code no file has."""
+    if have("luajit"):
+        with open("l.lua", "w") as f:
+            f.write("local e = os.clock() + .2 while os.clock() < e do local t = {} for i = 1, 5000 do t[i] = i * 7919 % 20011 end table.sort(t) end")
+        runs("luajit", "luajit l.lua", "main")
+    if have("php"):
+        with open("p.php", "w") as f:
+            f.write("<?php function f($n) { return $n < 2 ? $n : f($n - 1) + f($n - 2); } $e = microtime(true) + .4; while (microtime(true) < $e) f(16);")
+        runs("php", "php -d opcache.enable_cli=1 -d opcache.jit=tracing -d opcache.jit_buffer_size=16M p.php", "main")
+    if have("erlc"):
+        run(["erlc", os.path.join(PROGRAMS, "cycle.erl")])
+        runs("1_scheduler", "sh -c 'echo $$ >> pids; exec erl +JPperf true +S 1 -noshell -run cycle main 300'", "cycle:f0/2")
 
 
 def put_by_id(name):
@@ -167,9 +186,9 @@ def layered():
 
 
 def clean_up():
-    """The perf maps of node."""
+    """The perf maps of node and Erlang, and Erlang's jitdump."""
     for pid in open("pids").read().split() if os.path.exists("pids") else []:
-        for f in glob.glob(f"/tmp/perf-{pid}.map"):
+        for f in glob.glob(f"/tmp/perf-{pid}.map") + glob.glob(f"/tmp/jit-{pid}.dump"):
             os.unlink(f)
 
 
