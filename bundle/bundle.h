@@ -43,6 +43,7 @@ enum bundle_kind {
 	BUNDLE_NOTE,	  /* lines for people: what the bundle lacks, and why */
 	BUNDLE_PROCESSES, /* lines "PID NSPID CGROUP EXE CMDLINE", separated by tabs */
 	BUNDLE_PART, /* where the file with this path lies in its archive: u64 offset, u64 size */
+	BUNDLE_CHANGED, /* a file without build id, written to while it was recorded: none is it */
 };
 
 #define BUNDLE_ENTRY_MAGIC 0x59524e45u /* "ENRY" */

@@ -76,9 +76,13 @@ static int copy_file(int from)
 	int to = memfd_create("capture", MFD_CLOEXEC);
 	off_t at = 0;
 	ssize_t n = 1;
+	struct stat st;
 
 	while (to >= 0 && n > 0)
 		n = sendfile(to, from, &at, CHUNK);
+	/* It is as old as the file: see is_as_pinned(). */
+	if (to >= 0 && !fstat(from, &st))
+		(void)futimens(to, (const struct timespec[]){st.st_atim, st.st_mtim});
 	if (to >= 0 && n < 0) {
 		close(to);
 		to = -1;

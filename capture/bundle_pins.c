@@ -100,15 +100,36 @@ static int open_mapped(const struct mmap2 *m)
 	return fd;
 }
 
+static bool is_as_pinned(const struct pinned_file *f, const struct stat *st)
+{
+	return st->st_size == f->size && st->st_mtim.tv_sec == f->written.tv_sec &&
+	       st->st_mtim.tv_nsec == f->written.tv_nsec;
+}
+
+/* Another build that was copied over it has the same inode: without a build id nothing tells them
+ * apart. */
+static void note_change(struct pinned_file *f, const struct mmap2 *m)
+{
+	char name[PATH_MAX];
+	struct stat st;
+
+	snprintf(name, sizeof name, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, m->pid,
+		 m->start, m->start + m->bytes);
+	f->has_changed |= !stat(name, &st) && !is_as_pinned(f, &st);
+}
+
 static void pin_file(struct pins *p, const struct mmap2 *m, const uint8_t *rec)
 {
 	const uint64_t key = key_of(m, rec);
 	struct pinned_file f = {.pid = m->pid, .start = m->start, .end = m->start + m->bytes};
 	const uint32_t known = hash_get(&p->by_file, key);
+	struct stat st;
 
 	if (known != HASH_NONE) {
 		struct pinned_file *k = &p->files.v[known];
 
+		if (!m->has_build_id)
+			note_change(k, m);
 		k->pid = f.pid;
 		k->start = f.start;
 		k->end = f.end;
@@ -121,6 +142,10 @@ static void pin_file(struct pins *p, const struct mmap2 *m, const uint8_t *rec)
 	f.fd = open_mapped(m);
 	if (f.fd < 0)
 		return; /* another process may map it */
+	if (!fstat(f.fd, &st)) {
+		f.written = st.st_mtim;
+		f.size = st.st_size;
+	}
 	f.is_foreign = strncmp(m->path, "/memfd:", 7) && pins_is_foreign(p, f.fd);
 	if (vec_push(&p->files, f)) {
 		close(f.fd);
@@ -132,13 +157,18 @@ static void pin_file(struct pins *p, const struct mmap2 *m, const uint8_t *rec)
 		p->room = 0;
 }
 
-int pins_find(void *pins, const struct dso *dso)
+int pins_find(void *pins, const struct dso *dso, bool *changed)
 {
 	struct pins *p = pins;
 	uint32_t i = hash_get(&p->by_file, dso->ino ? key_of_inode(dso->maj, dso->min, dso->ino)
 						    : key_of_id(&dso->build_id));
 
-	return i == HASH_NONE ? -1 : p->files.v[i].fd;
+	const struct pinned_file *f = i == HASH_NONE ? NULL : &p->files.v[i];
+	struct stat st;
+
+	*changed =
+		f && f->fd >= 0 && (f->has_changed || fstat(f->fd, &st) || !is_as_pinned(f, &st));
+	return f ? f->fd : -1;
 }
 
 /* ---- processes ------------------------------------------------------------------------------- */

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "base/hash.h"
 #include "base/vec.h"
@@ -22,8 +23,11 @@
 
 /* A file, and where it was mapped last. */
 struct pinned_file {
-	int fd;		 /* -1: let go without a copy */
-	bool is_foreign; /* its file system may be unmounted */
+	int fd;		  /* -1: let go without a copy */
+	bool is_foreign;  /* its file system may be unmounted */
+	bool has_changed; /* by what is mapped now */
+	struct timespec written;
+	off_t size;
 	uint32_t pid;
 	uint64_t start, end;
 };
@@ -83,7 +87,7 @@ void pins_note(struct pins *p, const uint8_t *rec, size_t n);
 void pins_look(struct pins *p, uint64_t now_ns);
 /* For modules_options.pinned: the descriptor of the file of a dso, or -1. `pins` is a struct pins
  * that nothing is added to any more. */
-int pins_find(void *pins, const struct dso *dso);
+int pins_find(void *pins, const struct dso *dso, bool *changed);
 /* The file of a JIT compiler as its process saw it; for cut_options.read_file. */
 void *pins_read(void *pins, const struct dso *dso, uint32_t pid, size_t *size);
 void pins_done(struct pins *p);

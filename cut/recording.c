@@ -100,9 +100,14 @@ static void pack_module(struct job *j, struct one *o)
 		o->rc = err_nomem(&o->err);
 		return;
 	}
-	o->is_missing = !m->image;
+	o->is_missing = !m->image || m->image_miss == MODULE_MISS_CHANGED;
 	o->miss = m->image_miss;
-	if (!m->image)
+	if (m->image && o->is_missing) {
+		e.kind = BUNDLE_CHANGED;
+		if (put_bytes(&o->blob, &e, "changed", 7, j->opt))
+			o->rc = err_nomem(&o->err);
+	}
+	if (o->is_missing)
 		return;
 	cut_addrs_sort(&o->hits->texts);
 	o->rc = to_vaddrs(m, j->opt->no_unwind ? &o->hits->frames : &o->hits->code, &need.code) ||
@@ -312,6 +317,8 @@ static int join(struct bundle_blob *out, struct job *j, struct cut_report *r, st
 		if (o->is_missing) {
 			r->missing++;
 			lack(lacks, o, module_miss_text(o->miss));
+			if (o->blob.n && bundle_join(out, &o->blob))
+				return err_nomem(err);
 		} else if (max && out->n + o->blob.n > max) {
 			r->dropped++;
 			lack(lacks, o, too_much);

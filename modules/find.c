@@ -465,8 +465,10 @@ static struct elf_image *find_pinned(struct finder *f)
 {
 	const struct dso *dso = f->entry->m.dso;
 	struct file_check check = {.id = &dso->build_id, .wants_code = true};
-	int fd = f->dirs->pinned ? f->dirs->pinned(f->dirs->pinned_arg, dso) : -1;
+	bool changed = false;
+	int fd = f->dirs->pinned ? f->dirs->pinned(f->dirs->pinned_arg, dso, &changed) : -1;
 	char name[PATH_MAX];
+	struct elf_image *img;
 
 	if (fd < 0)
 		return NULL;
@@ -476,7 +478,20 @@ static struct elf_image *find_pinned(struct finder *f)
 	    (cache_find(f->cache, name) && snprintf(name, sizeof name, "%s (%" PRIu32 ")",
 						    dso->path, dso->id) >= (int)sizeof name))
 		return NULL;
-	return finder_try_fd(f, &check, fd, name);
+	img = finder_try_fd(f, &check, fd, name);
+	if (img && changed && !dso->build_id.size)
+		f->entry->m.image_miss = MODULE_MISS_CHANGED;
+	return img;
+}
+
+/* A recorder saw that the file without build id was written to, so that the one that is here need
+ * not be the one that ran. */
+static bool had_changed(const struct finder *f)
+{
+	const struct dso *dso = f->entry->m.dso;
+
+	return dso->kind == DSO_FILE && !dso->build_id.size && !*f->dirs->symfs &&
+	       f->dirs->bundle && bundle_find(f->dirs->bundle, BUNDLE_CHANGED, dso);
 }
 
 /* Is the code of which the recording has parts that of a file? Holes are zeros. What is no code may
@@ -532,6 +547,10 @@ struct elf_image *find_image(struct finder *f)
 		img = find_pinned(f);
 		if (!img && !dso->build_id.size)
 			img = find_recorded_or_whole(f);
+		if (!img && had_changed(f)) {
+			finder_note(f, dso->path, MODULE_MISS_CHANGED, NULL);
+			return NULL;
+		}
 		if (!img)
 			img = find_by_path(f);
 		if (!img)

@@ -22,7 +22,7 @@ struct search_path {
 	char *arch;			       /* the same */
 	int64_t recorded_s;
 	const struct bundle *bundle; /* borrowed; NULL: none */
-	int (*pinned)(void *arg, const struct dso *dso);
+	int (*pinned)(void *arg, const struct dso *dso, bool *changed);
 	void *pinned_arg;
 };
 
@@ -56,7 +56,7 @@ struct finder {
 	struct module_entry *entry;
 	enum module_miss miss; /* the most specific failure so far */
 	bool nomem;
-	bool in_bundle; /* what is noted is about a file that the recording carries */
+	bool in_bundle;		    /* what is noted is about a file that the recording carries */
 	struct debuginfod *servers; /* NULL: servers are not to be asked here */
 	/* For the listener: rank of the module among those to be fetched; bytes received, and how
 	 * long that took; the last line about servers. */

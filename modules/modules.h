@@ -257,9 +257,10 @@ struct modules_options {
 	 * that have the recorded build id come before it; of files without build id only the one
 	 * in there is taken. */
 	const struct bundle *bundle;
-	/* Of a recorder: a descriptor of the file that was mapped, which it keeps; -1: none. It is
-	 * asked first, from any thread. NULL: there is no recorder. */
-	int (*pinned)(void *arg, const struct dso *dso);
+	/* Of a recorder: a descriptor of the file that was mapped, which it keeps; -1: none.
+	 * *changed is set if the file was written to since. It is asked first, from any thread.
+	 * NULL: there is no recorder. */
+	int (*pinned)(void *arg, const struct dso *dso, bool *changed);
 	void *pinned_arg;
 };
 

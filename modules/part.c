@@ -44,7 +44,8 @@ static int open_pinned(const struct search_path *p, const struct map_source *src
 				.maj = src->maj,
 				.min = src->min,
 				.ino = src->ino};
-	int fd = p->pinned && src->ino ? p->pinned(p->pinned_arg, &dso) : -1;
+	bool changed;
+	int fd = p->pinned && src->ino ? p->pinned(p->pinned_arg, &dso, &changed) : -1;
 
 	return fd < 0 ? -1 : dup(fd);
 }

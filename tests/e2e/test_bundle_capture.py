@@ -184,6 +184,27 @@ for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do umount box 2> /d
         tap.check(len(named) > len(lines) / 2, f"it is named, {what}", b.stdout[:500], b.stderr[-300:], p.stderr)
 
 
+def overwritten():
+    """Builds that were copied over each other: the inode is the same, and without a build id nothing tells them apart. None gets the names
+    of another."""
+    builds = []
+    for i in (1, 2, 3):
+        with open("over.c", "w") as f:
+            f.write(f"#include <time.h>\nvolatile long x;\n__attribute__((noinline)) void func_number_{i}(void) {{ for (int k = 0; k < 100000; k++) x++; }}\n"
+                    "int main(void) { while (clock() < 0.3 * CLOCKS_PER_SEC) func_number_%d(); return 0; }\n" % i)
+        run(["gcc", "-O1", "-g", "-Wl,--build-id=none", "over.c", "-o", f"over{i}"])
+        builds.append(f"over{i}")
+    p = record("--bundle", "--", "sh", "-c", "for i in 1 2 3; do cp over$i over.out; ./over.out; done")
+    here, there = run([RESOLVE, "x.data"], check=False), elsewhere("x.data", check=False)
+    for what, q in ("here", here), ("elsewhere", there):
+        names = set(re.findall(r"func_number_\d", q.stdout))
+        tap.check(not names and "[over.out]" in q.stdout, f"builds copied over each other, {what}: no name of another", names, q.stdout[:300], q.stderr)
+    tap.check("over.out" in p.stderr, "the recorder says so", p.stderr)
+    p = record("--bundle", "--", "sh", "-c", "cp over2 over.out; ./over.out; ./over.out")
+    here, there = run([RESOLVE, "-q", "x.data"]), elsewhere("x.data", check=False)
+    tap.check(here.stdout == there.stdout and "func_number_2" in here.stdout and "over.out" not in p.stderr, "one that stays is named", here.stdout[:300], there.stdout[:300], p.stderr)
+
+
 def is_closed(data):
     """Has the header of a recording been written: its size of the data, and its list of features?"""
     try:
@@ -498,6 +519,7 @@ arguments()
 gone()
 namespace()
 unmounted()
+overwritten()
 by_default()
 inner_pid()
 interrupt()
