@@ -113,6 +113,8 @@ $(BUILD)/static/capture: $(BUILD)/cmd/capture.o $(CMD_LIB) $(ALL_LIBS)
 	$(Q)$(CC) $(UNSPOOL_CFLAGS) $(LDFLAGS) $(INSTALL_STRIP) $(STATIC_LD) -o $@ $< $(CMD_LIB) $(ALL_LIBS) $(CAPTURE_LIBS)
 .PHONY: static-capture
 
+# cmocka 2 deprecates what cmocka 1 has alone.
+$(BUILD)/tests/%.o: UNSPOOL_CFLAGS += -Wno-deprecated-declarations
 # Unit tests: tests/STAGE/test_X.c, linked with the archives up to STAGE only.
 UNIT_SRC := $(wildcard $(foreach s,$(STAGES),tests/$(s)/test_*.c))
 UNIT_BIN := $(UNIT_SRC:%.c=$(BUILD)/%)

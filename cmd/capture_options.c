@@ -128,7 +128,7 @@ static int add_user(void *args, const char *option, char *text, struct err *err)
 	DIR *proc = opendir("/proc");
 	struct dirent *d;
 	int rc = 0;
-	uid_t uid;
+	uid_t uid = 0;
 
 	if (!proc || !find_user(text, &uid)) {
 		if (proc)

@@ -177,7 +177,7 @@ static bool is_call_a64(const uint8_t *end, size_t n)
 bool cut_is_behind_call(const struct elf_image *img, uint64_t vaddr)
 {
 	const uint8_t *code = NULL;
-	size_t left, n = 8;
+	size_t left = 0, n = 8;
 
 	for (; n && !(code && left >= n); n -= !(code && left >= n))
 		code = vaddr >= n ? elf_image_at_vaddr(img, vaddr - n, &left) : NULL;

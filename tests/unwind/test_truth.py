@@ -57,8 +57,9 @@ def write(path, text):
 
 
 def whole_of(name):
-    """The function of which this is a part: gcc calls the body of a coroutine f1(..) _Z2f1PZ2f1miE13_Z2f1mi.Frame.actor."""
-    return re.sub(r"^(_Z2f\d)PZ.*", r"\1mi", name.split(".")[0])
+    """The function of which this is a part: gcc calls the body of a coroutine f1(..) _Z2f1PZ2f1miE13_Z2f1mi.Frame.actor, since
+    version 16 _Z2f1P13_Z2f1mi.Frame.actor."""
+    return re.sub(r"^(_Z2f\d)P.*", r"\1mi", name.split(".")[0])
 
 
 def symbols(path, own=SELF, gap=None):
