@@ -38,16 +38,32 @@ static bool is_at_end(struct walk *w, uint64_t ip)
 	return true;
 }
 
+/* Can the function that catches have this stack pointer? Its own return address must follow a call
+ * that can have led to it. The same word may also be left over in the frames that are over. */
+static bool may_be_frame_of(struct walk *w, uint64_t ra, uint64_t sp)
+{
+	struct rule_entry own;
+	const struct rule r = walk_rule(w, ra - 1, &own)->rule;
+	uint64_t caller;
+
+	if (r.kind != RULE_SP || !walk_word(w, sp + (uint64_t)(int64_t)(r.cfa_off + r.ra_off),
+					    w->arch->word_bytes, &caller))
+		return true; /* that is not known here */
+	return return_check(w, caller) == RETURN_CALL &&
+	       call_may_reach(w, called_function(w, caller),
+			      address_space_find(w->s->space, ra - 1), ra - 1);
+}
+
 /* Finds the word equal to the return address above the throwing function's frame; in the end, the
  * landing pad takes its place. Returns WALK_ON and the stack pointer of the function that catches;
  * UNWIND_STOP_END: there is none. */
-static enum unwind_stop catcher_find(const struct walk *w, uint64_t ra, uint64_t pad, uint64_t *sp)
+static enum unwind_stop catcher_find(struct walk *w, uint64_t ra, uint64_t pad, uint64_t *sp)
 {
 	const unsigned word = w->arch->word_bytes;
 	uint64_t at = *sp, value;
 
 	for (; walk_word(w, at, word, &value); at += word)
-		if (value == ra || value == pad) {
+		if ((value == ra || value == pad) && may_be_frame_of(w, ra, at + word)) {
 			*sp = at + word;
 			return WALK_ON;
 		}
