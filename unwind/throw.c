@@ -38,35 +38,51 @@ static bool is_at_end(struct walk *w, uint64_t ip)
 	return true;
 }
 
-/* Can the function that catches have this stack pointer? Its own return address must follow a call
- * that can have led to it. The same word may also be left over in the frames that are over. */
-static bool may_be_frame_of(struct walk *w, uint64_t ra, uint64_t sp)
+/* Whether the function that catches can have this stack pointer: its own return address must follow
+ * a call that can have led to it. */
+enum fit { FIT_NOT, FIT_MAYBE, FIT_SURE };
+
+static enum fit frame_fits(struct walk *w, uint64_t ra, uint64_t sp)
 {
 	struct rule_entry own;
 	const struct rule r = walk_rule(w, ra - 1, &own)->rule;
-	uint64_t caller;
+	uint64_t caller, callee;
 
 	if (r.kind != RULE_SP || !walk_word(w, sp + (uint64_t)(int64_t)(r.cfa_off + r.ra_off),
 					    w->arch->word_bytes, &caller))
-		return true; /* that is not known here */
-	return return_check(w, caller) == RETURN_CALL &&
-	       call_may_reach(w, called_function(w, caller),
-			      address_space_find(w->s->space, ra - 1), ra - 1);
+		return FIT_MAYBE; /* that is not known here */
+	if (return_check(w, caller) != RETURN_CALL)
+		return FIT_NOT;
+	callee = called_function(w, caller);
+	if (!call_may_reach(w, callee, address_space_find(w->s->space, ra - 1), ra - 1))
+		return FIT_NOT;
+	return callee ? FIT_SURE : FIT_MAYBE;
 }
 
 /* Finds the word equal to the return address above the throwing function's frame; in the end, the
- * landing pad takes its place. Returns WALK_ON and the stack pointer of the function that catches;
- * UNWIND_STOP_END: there is none. */
+ * landing pad takes its place. The frames that are over may have the same word, left over from
+ * calls before: where two may be it, neither is. Returns WALK_ON and the stack pointer of the
+ * function that catches; UNWIND_STOP_END: there is none. */
 static enum unwind_stop catcher_find(struct walk *w, uint64_t ra, uint64_t pad, uint64_t *sp)
 {
 	const unsigned word = w->arch->word_bytes;
-	uint64_t at = *sp, value;
+	uint64_t at = *sp, value, found = 0;
 
-	for (; walk_word(w, at, word, &value); at += word)
-		if ((value == ra || value == pad) && may_be_frame_of(w, ra, at + word)) {
-			*sp = at + word;
-			return WALK_ON;
-		}
+	for (; walk_word(w, at, word, &value); at += word) {
+		const enum fit fit =
+			value == ra || value == pad ? frame_fits(w, ra, at + word) : FIT_NOT;
+
+		if (fit != FIT_NOT && found)
+			return UNWIND_STOP_NO_REGISTER;
+		if (fit != FIT_NOT)
+			found = at + word;
+		if (fit == FIT_SURE)
+			break;
+	}
+	if (found) {
+		*sp = found;
+		return WALK_ON;
+	}
 	return memory_is_cut_before(&w->memory, at) ? UNWIND_STOP_TRUNCATED_STACK : UNWIND_STOP_END;
 }
 
