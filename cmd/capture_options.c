@@ -379,16 +379,13 @@ static const struct option_row options[] = {
 	 CALLS(set_call_graph)},
 	{'g', NULL, NULL, NULL, "--call-graph dwarf", CALLS(set_dwarf)},
 	{0, "no-touch", NULL, NULL,
-	 "do not read stack pages that are not mapped yet (stack copies end at such\n"
-	 "a page)",
+	 "do not read stack pages that are not mapped yet: copies end there",
 	 SETS_FLAG(opt.no_touch)},
 	{0, "runtimes", NULL, NULL,
-	 "ask the command's runtimes (python, node, Erlang, Mono) for names, by its\n"
-	 "environment",
+	 "ask python, node, Erlang, Mono for names, by the command's environment",
 	 SETS_FLAG(runtimes)},
 	{'d', "data", NULL, NULL,
-	 "the address that was accessed (of page-faults, and of events of PMUs that\n"
-	 "know it), and what it lies in, for resolve --by data",
+	 "the address that was accessed (page-faults, some PMUs): resolve --by data",
 	 SETS_FLAG(opt.data)},
 	{0, "phys-data", NULL, NULL, "and the physical address", SETS_FLAG(opt.phys_data)},
 	{0, "keep-env", NULL, NULL,
