@@ -99,10 +99,12 @@ static int read_and_pack(const struct bundle_job *j, struct bundle_blob *section
 
 static void note_lacks(const struct bundle_job *j, const struct cut_report *report)
 {
+	const size_t n = report->missing + report->dropped;
+
 	if (report->lacks)
-		capture_note(j->result, "%zu files are not in the bundle, as %.*s",
-			     report->missing + report->dropped, (int)strcspn(report->lacks, "\n"),
-			     report->lacks);
+		capture_note(j->result, "%zu file%s not in the bundle%s %.*s", n,
+			     n == 1 ? " is" : "s are", n == 1 ? ":" : ", for one",
+			     (int)strcspn(report->lacks, "\n"), report->lacks);
 	if (j->pins->left_out)
 		capture_note(j->result,
 			     "%zu files were not kept open for the bundle: raise `ulimit -n`",

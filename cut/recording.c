@@ -316,7 +316,11 @@ static int join(struct bundle_blob *out, struct job *j, struct cut_report *r, st
 		}
 		if (o->is_missing) {
 			r->missing++;
-			lack(lacks, o, module_miss_text(o->miss));
+			/* What ran is gone: that the one there now differs is no fault of it. */
+			lack(lacks, o,
+			     o->miss == MODULE_MISS_BUILD_ID_DIFFERS
+				     ? "gone; the file that is there now is of another build"
+				     : module_miss_text(o->miss));
 			if (o->blob.n && bundle_join(out, &o->blob))
 				return err_nomem(err);
 		} else if (max && out->n + o->blob.n > max) {

@@ -205,6 +205,14 @@ def overwritten():
     tap.check(here.stdout == there.stdout and "func_number_2" in here.stdout and "over.out" not in p.stderr, "one that stays is named", here.stdout[:300], there.stdout[:300], p.stderr)
 
 
+def too_late():
+    """A file that nobody could open while it was mapped, and that is another one now: no fault of the one that is there."""
+    script = 'cp "$1" late.out; ./late.out 0.3; rm late.out; cp /bin/true late.out'
+    limit = ["sh", "-c", 'ulimit -n 256; exec "$@"', "sh"]  # nothing is kept open
+    p = run([*limit, CAPTURE, *SAMPLE, "--bundle", "-o", "x.data", "--", "sh", "-c", script, "sh", THREADS], check=False)
+    tap.check("late.out: gone; the file that is there now is of another build" in p.stderr and "1 file is not in the bundle: " in p.stderr, "a file that was gone too soon", p.stderr)
+
+
 def is_closed(data):
     """Has the header of a recording been written: its size of the data, and its list of features?"""
     try:
@@ -520,6 +528,7 @@ gone()
 namespace()
 unmounted()
 overwritten()
+too_late()
 by_default()
 inner_pid()
 interrupt()
