@@ -126,6 +126,29 @@ static bool returns_from_signal(const struct elf_image *img, uint64_t vaddr)
 	return p && left >= sizeof code && !memcmp(p, code, sizeof code);
 }
 
+/* Where goroutines end: runtime.newproc1() puts the address behind the nop on their stacks with
+ * which runtime.goexit begins, as if it had been called from there (runtime/asm_amd64.s). */
+static bool is_go_end(const struct elf_image *img, uint64_t vaddr)
+{
+	size_t left;
+	const uint8_t *p;
+	uint32_t insn[2];
+
+	switch (processor_insn_set(elf_image_machine(img))) {
+	case INSN_SET_X86:
+		p = elf_image_at_vaddr(img, vaddr - 1, &left);
+		return p && left >= 2 && p[0] == 0x90 && p[1] == 0xe8;
+	case INSN_SET_A64: /* nop; bl */
+		p = elf_image_at_vaddr(img, vaddr - sizeof *insn, &left);
+		if (!p || left < sizeof insn)
+			return false;
+		memcpy(insn, p, sizeof insn);
+		return insn[0] == 0xd503201f && insn[1] >> 26 == 0x25;
+	default:
+		return false;
+	}
+}
+
 /* Looks a word up that is not in the table. */
 static struct known_word look_up(struct cut_hits *h, const struct address_space *space,
 				 uint64_t word)
@@ -153,7 +176,7 @@ static struct known_word look_up(struct cut_hits *h, const struct address_space 
 	if (!mod->image || !module_ip_to_vaddr(mod, m, word, &vaddr))
 		return k;
 	/* The call may be the last instruction of its function. */
-	if (cut_is_behind_call(mod->image, vaddr)) {
+	if (cut_is_behind_call(mod->image, vaddr) || is_go_end(mod->image, vaddr)) {
 		add(h, m->dso, key_of(m, word) - 1, false);
 		add(h, m->dso, key_of(m, word) - 1, true);
 	}

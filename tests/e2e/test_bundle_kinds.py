@@ -231,6 +231,10 @@ def compare(data, bundled, what, comms):
         if ARM64_NOWHERE and not form:
             c = elsewhere(bundled, *form, check=False, command=ARM64_NOWHERE)
             tap.check(b.stdout == c.stdout, f"{what}: {' '.join(form) or 'folded'}, by resolve on 64-bit Arm", c.returncode, c.stdout[:300], c.stderr[-500:])
+    if have("go"):
+        a, b = (f("-q", "-f", "script", "-F", "ip,sym,srcline", check=False).stdout for f in (lambda *o, **k: run([RESOLVE, *o, data], **k), lambda *o, **k: elsewhere(bundled, *o, **k)))
+        lines = [[l for l in t.splitlines() if "asm_amd64.s:" in l or "asm_arm64.s:" in l] for t in (a, b)]
+        tap.check(lines[0] == lines[1] and any("goexit" in l for l in a.splitlines()), f"{what}: lines of where goroutines end", len(lines[0]), len(lines[1]), *lines[0][:2])
     for comm, functions in comms:
         lines = of_comm(text, comm)
         lacks = [f for f in functions if not any(f in l for l in lines)]
