@@ -14,7 +14,7 @@ static int set_number(const struct option_row *row, const char *option, const ch
 		      unsigned *ret, struct err *err)
 {
 	uint64_t v;
-	int rc = args_u64(option, text, 0, row->max, &v, err);
+	int rc = args_u64(option, text, row->min, row->max, &v, err);
 
 	if (!rc)
 		*ret = (unsigned)v;

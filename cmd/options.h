@@ -36,10 +36,10 @@ struct option_row {
 	const char *help;  /* lines for --help; NULL: not in it */
 	unsigned part;	   /* what it is for, if that is not everything; see options_print_help() */
 	enum option_kind kind;
-	size_t offset;	 /* of the field in the target: OPTION_FIELD() */
-	unsigned max;	 /* of a number */
-	double top;	 /* of a real number */
-	double percents; /* which stand for 1 in a real number; 0: it has no '%' */
+	size_t offset;	   /* of the field in the target: OPTION_FIELD() */
+	unsigned min, max; /* of a number */
+	double top;	   /* of a real number */
+	double percents;   /* which stand for 1 in a real number; 0: it has no '%' */
 	/* Name of the real number, for messages; the answer to a refused option. */
 	const char *what;
 	const struct option_choice *choices;
@@ -62,6 +62,7 @@ struct option_row {
 	.kind = OPTION_TEXT, .offset = OPTION_FIELD(OPTIONS_TARGET, field, const char *)
 #define SETS_NUMBER(field, top) \
 	.kind = OPTION_NUMBER, .offset = OPTION_FIELD(OPTIONS_TARGET, field, unsigned), .max = (top)
+#define SETS_POSITIVE(field, top) SETS_NUMBER(field, top), .min = 1
 #define SETS_CHOICE(field, of)                                                          \
 	.kind = OPTION_CHOICE, .offset = OPTION_FIELD(OPTIONS_TARGET, field, unsigned), \
 	.choices = (of)

@@ -321,7 +321,9 @@ static int run(struct regress_command *c, struct err *err)
 		return regress_trend(c, err);
 	if (c->is_confirm && !c->benches.v[0].earlier.flagged.n)
 		return say_nothing_flagged(c, err);
-	rc = load_budget(c, &rules, err);
+	rc = regress_reports_check(c, err);
+	if (!rc)
+		rc = load_budget(c, &rules, err);
 	if (!rc)
 		rc = judge(c, rules, err);
 	if (!rc && c->lint_budget)

@@ -57,6 +57,8 @@ int regress_trend(struct regress_command *c, struct err *err);
 
 /* ---- regress_reports.c --------------------------------------------------------------------- */
 
+/* Can they be written? What is compared takes long, so this is asked before. */
+int regress_reports_check(const struct regress_command *c, struct err *err);
 /* Writes all reports that are wanted. Returns 0, or negative with *err. */
 int regress_reports_write(struct regress_command *c, struct err *err);
 

@@ -1,6 +1,7 @@
 /* regress_place.c - gives programs another place in memory. Pages of a file stay where they are as
- * long as it is cached, and some places are slower than others: a second look at the same pages
- * would find the same again. */
+ * long as it is cached. Should that place make it slower, a second look at the same pages would
+ * find the same again. (One program was 12 % slower than others with the same code for some
+ * minutes; that its place was the cause is likely, not shown.) */
 #include "cmd/regress_place.h"
 
 #include <fcntl.h>

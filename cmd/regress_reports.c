@@ -1,8 +1,11 @@
 /* regress_reports.c - which reports of a comparison are written where. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/err.h"
 #include "cmd/args.h"
 #include "cmd/regress_options.h"
 #include "cmd/write_file.h"
@@ -71,6 +74,24 @@ static int write_markdown(const struct regress_command *c, const struct regress_
 	if (!rc && summary && *summary)
 		rc = append_to_file(summary, write_one, &r, err);
 	return rc;
+}
+
+int regress_reports_check(const struct regress_command *c, struct err *err)
+{
+	const char *const paths[] = {c->md, c->json, c->html, c->junit, c->folded};
+
+	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+		const char *end = paths[i] ? strrchr(paths[i], '/') : NULL;
+		char *folder = end ? strndup(paths[i], (size_t)(end - paths[i]) + 1) : NULL;
+		int rc = end && !folder ? err_nomem(err) : 0;
+
+		if (folder && access(folder, W_OK | X_OK))
+			rc = err_errno(err, errno, paths[i], "write to its folder");
+		free(folder);
+		if (rc)
+			return rc;
+	}
+	return 0;
 }
 
 int regress_reports_write(struct regress_command *c, struct err *err)

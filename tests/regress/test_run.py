@@ -41,6 +41,11 @@ refused("nowhere.suite", "run", "--suite", "nowhere.suite", "--", "old", "::", "
 refused("--suite is for regress run", "--suite", "none", "--base", "a", "--new", "b")
 refused("takes --shell", "run", "--", "true | cat", "::", "true")
 refused("quote it", "run", "--shell", "--", "true", "a", "::", "true")
+for option in ("-n", "-F", "-c"):
+    refused(f"{option}: '0' is not a number from 1", "run", option, "0", "--", "true", "::", "true")
+for option in ("--md", "--json", "--html", "--junit", "--folded"):
+    refused("nowhere/report: cannot write to its folder", "run", option, "nowhere/report", "--", "sh", "-c", "touch ran", "::", "true")
+tap.check(not os.path.exists("ran"), "where a report cannot be written nothing is run")
 refused("one event at a time", "run", "-e", "page-faults,cs", "--", "true", "::", "true")
 
 # ---- what is run when ------------------------------------------------------------------------------------------------
