@@ -27,6 +27,7 @@ enum {
 	NO_OWNER = UINT32_MAX, /* a block of memory that is free */
 	OPEN_MAX = 64,	       /* calls within each other */
 	UNKNOWN_SHARE = 1000,  /* one of so many records is worth a note */
+	BARE_SHARE = 20,       /* one of so many bytes, too */
 };
 
 struct amount {
@@ -403,13 +404,12 @@ static void find_last_class(struct heap_scan *s, const struct perf_file *f)
 {
 	for (size_t i = 0; i < perf_file_event_count(f); i++) {
 		const struct perf_event *e = perf_file_event(f, i);
-		const unsigned class =
-			e->heap == PERF_HEAP_STACK
-				? (unsigned)atoi(e->name + sizeof HEAP_STACK_EVENT - 1)
-				: 0;
+		const unsigned of = e->heap == PERF_HEAP_STACK
+					    ? (unsigned)atoi(e->name + sizeof HEAP_STACK_EVENT - 1)
+					    : 0;
 
-		if (class<CLASSES &&class> s->last_class)
-			s->last_class = class;
+		if (of < CLASSES && of > s->last_class)
+			s->last_class = of;
 	}
 }
 
@@ -447,8 +447,25 @@ static void scan_done(struct heap_scan *s)
 	vec_done(&s->samples);
 }
 
+/* What is in use may be little beside what was allocated, and be all that is asked for. */
+static void note_rest(struct loaded *p, const struct heap_scan *s)
+{
+	uint64_t in_use = 0, bare = 0;
+
+	for (size_t i = 0; i < s->groups.n; i++) {
+		in_use += s->groups.v[i].in_use.bytes;
+		bare += s->groups.v[i].sampled.objects ? 0 : s->groups.v[i].in_use.bytes;
+	}
+	if (bare * BARE_SHARE > in_use)
+		loaded_note(p,
+			    "%" PRIu64 " of %" PRIu64 " bytes in use are of calls without a stack "
+			    "([unknown]): record with a smaller --alloc=BYTES, as 16K",
+			    bare, in_use);
+}
+
 static void note(struct loaded *p, const struct heap_scan *s)
 {
+	note_rest(p, s);
 	/* Some are always: memory that the loader had made by itself. */
 	if (s->unknown_frees * UNKNOWN_SHARE > s->calls)
 		loaded_note(p,

@@ -130,4 +130,11 @@ p = capture("--alloc", "--max-hit-rate", "1000", "-o", "limited.data", "--", "./
 tap.check("ended by --max-hit-rate" in p.stderr, "--max-hit-rate ends it", p.stderr)
 p = run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", CAPTURE, "--alloc", "-o", "/dev/null", "true"], check=False)
 tap.check(p.returncode == 2 and "CAP_SYS_ADMIN" in p.stderr, "without rights: the reason", p.stderr)
+# little memory, and so no stack by chance
+with open("little.c", "w") as f:
+    f.write("#include <stdlib.h>\nvoid *kept[100];\nint main(void) { for (int i = 0; i < 100; i++) kept[i] = malloc(64); return 0; }\n")
+run(["gcc", "-O1", "-o", "little", "little.c"])
+capture("--alloc=16M", "-o", "little.data", "--", "./little")
+p = run([RESOLVE, "--event", "inuse_space", "little.data"])
+tap.check("bytes in use are of calls without a stack" in p.stderr and "[unknown]" in p.stdout, "what is in use without a stack is said, and what would help", p.stderr, p.stdout)
 tap.end()
