@@ -175,7 +175,7 @@ static void read_levels(struct unpacking *u, struct dwarf_site *s)
 
 		for (k = 0; k < n_params && goes_on(u); k++)
 			v[k] = read_param(u);
-		levels[i] = (struct dwarf_params_of){v, k};
+		levels[i] = (struct dwarf_params_of){.v = v, .n = k};
 	}
 	s->levels = levels;
 	s->n = i;

@@ -56,7 +56,7 @@ tap.check(p.n_samples == 0 and p.returncode == 0, "-e dummy: no samples", p.stde
 for options in (["-N", "-B", "-T", "-R", "-P"], ["-z"], ["-z3"], ["-r", "50"], ["--all-user"], ["-i"], ["--sample-cpu", "--buildid-all", "--aio=2"]):
     p = capture(*options, "-o", "opt.data", "--", load, "spin", 0.02, check=False)
     tap.check(p.returncode == 0 and p.n_samples is not None, f"{' '.join(options)}: accepted", p.stderr)
-for options, word in ((["-b"], "branch"), (["-d"], "addresses"), (["--switch-output"], "-p PID"), (["--overwrite"], "--duration"),
+for options, word in ((["-b"], "branch"), (["--switch-output"], "-p PID"), (["--overwrite"], "--duration"),
                       (["--off-cpu-thresh", "5"], "resolve --off-cpu-thresh"), (["-k", "tai"], "CLOCK_MONOTONIC"), (["--filter", "x"], "which event"), (["--threads"], "leave it out"),
                       (["--all-kernel"], ":k"), (["--max-size", "lots"], "100M"), (["--dry-run"], "--check")):
     p = capture(*options, "-o", "opt.data", "--", "true", check=False)

@@ -165,13 +165,13 @@ with open("probed.c", "w") as f:
 run(["gcc", "-g", "-O2", "-o", "probed", "probed.c"])
 check_probes()
 for stacks in ([], ["-g"]):
-    run(["perf", "record", "-q", "-N", *stacks, "-e", "cpu-clock:u", "-F", "1999", "-o", "lines.data", "./probed"])
+    run(["perf", "record", "-q", "-N", "-B", *stacks, "-e", "cpu-clock:u", "-F", "1999", "-o", "lines.data", "./probed"])
     for fields in ("ip,sym,srcline", "comm,tid,ip,sym,srcline"):
         a, b = ([re.sub(r"^[0-9a-f]{1,16}\b", "IP", line) for line in with_lines(run([*how, "--no-inline", "-F", fields, *where]).stdout)]
                 for how, where in (([RESOLVE, "-q", "-f", "script"], ["lines.data"]), (["perf", "script"], ["-i", "lines.data"])))
         same(f"{'with' if stacks else 'without'} stacks, -F {fields}", a, b)
         tap.check("probed.c:3" in a, "the line of the inlined function, whose name is left out", a[:4])
-run(["perf", "record", "-q", "-N", "-d", "-c", "1", "-e", "page-faults", "-o", "addr.data", "./probed"])
+run(["perf", "record", "-q", "-N", "-B", "-d", "-c", "1", "-e", "page-faults", "-o", "addr.data", "./probed"])
 for fields in ("comm,tid,addr", "comm,tid,ip,addr", "time,event,addr"):
     same(f"-F {fields}", ours("addr.data", "-F", fields), perf("addr.data", "-F", fields))
 
