@@ -710,10 +710,21 @@ static void release(struct recording *r)
 	free(r);
 }
 
+static uint64_t capabilities_of(const unsigned char *numbers, size_t n)
+{
+	uint64_t set = 0;
+
+	for (size_t i = 0; i < n; i++)
+		set |= 1ull << numbers[i];
+	return set;
+}
+
 /* What is left to do: to read /proc of all tasks and the stacks of their threads, the kernel's
- * symbols, to finish the output in a folder of any user, and to stop the command. Numbers, because
- * older headers lack the last two. The command was started before, with all that there was. */
-static int give_up_rights(struct err *err)
+ * symbols, to finish the output in a folder of any user, and to stop the command; and where this
+ * recording is followed by another, to begin that as this one: with tracefs, probes, and rings of
+ * the same size. Numbers, because older headers lack the last two. The command was started before,
+ * with all that there was. */
+static int give_up_rights(const struct capture_options *o, struct err *err)
 {
 	static const unsigned char kept[] = {
 		0,  1,	2,  3, /* CHOWN, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER */
@@ -721,11 +732,11 @@ static int give_up_rights(struct err *err)
 		19, 23, 34,    /* SYS_PTRACE, SYS_NICE, SYSLOG */
 		38, 40,	       /* PERFMON, CHECKPOINT_RESTORE */
 	};
-	uint64_t keep = 0;
-	size_t i;
+	static const unsigned char for_next[] = {14, 21}; /* IPC_LOCK, SYS_ADMIN */
+	uint64_t keep = capabilities_of(kept, sizeof kept);
 
-	for (i = 0; i < sizeof kept; i++)
-		keep |= 1ull << kept[i];
+	if (o->more_follow)
+		keep |= capabilities_of(for_next, sizeof for_next);
 	return capabilities_keep(keep) ? err_errno(err, errno, NULL, "give up capabilities") : 0;
 }
 
@@ -751,7 +762,7 @@ static int start(struct recording *r, struct err *err)
 		rc = r->flight.on ? 0 : perfdata_create(&r->file, o->output, err);
 	if (rc)
 		return rc;
-	rc = give_up_rights(err);
+	rc = give_up_rights(o, err);
 	if (rc) {
 		perfdata_discard(&r->file);
 		return rc;

@@ -87,6 +87,7 @@ struct capture_options {
 	unsigned delay_ms;     /* -D */
 	double duration_s;     /* --duration; 0: until the command ends or a signal comes */
 	uint64_t max_bytes;    /* --max-size: end when the file has so many; 0: none */
+	bool more_follow;      /* capture_run() is called again after this */
 	uint64_t max_hit_rate; /* --max-hit-rate: end at more samples of probes a second; 0: none */
 	bool strict_freq;      /* --strict-freq: fail rather than sample at a lower rate */
 	/* --snapshot: the last seconds are kept in memory (of at most max_bytes), and written at

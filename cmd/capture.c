@@ -298,6 +298,7 @@ static int record(struct capture_args *a)
 	int rc = 0;
 
 	catch_signals(a->parts.wanted, whole.snapshot_s);
+	a->opt.more_follow = a->parts.wanted;
 	a->opt.snapshot_asked = &snapshot_asked;
 	a->opt.snapshot_path = snapshot_path;
 	if (!a->quiet)

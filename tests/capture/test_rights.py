@@ -1,10 +1,15 @@
 #!/usr/bin/env python3
-"""Rights of root: capture gives up those that it does not need, its command keeps all."""
+"""Rights of root: capture gives up those that it does not need, its command keeps all; where parts follow, they have what the first had."""
+import glob
 import os
 import re
+import signal
 import subprocess
+import sys
 
-from tap import NO_EVENTS, Tap
+sys.path.insert(0, os.path.join(os.environ["TOP"], "tests", "e2e"))
+from common import cpu_seconds, until  # noqa: E402
+from tap import NO_EVENTS, Tap  # noqa: E402
 
 BIN = os.environ["BIN"]
 SYS_ADMIN, SYS_MODULE, NET_ADMIN, SETUID, SYS_PTRACE = 21, 16, 12, 7, 19
@@ -32,3 +37,23 @@ tap.check("capture" in capture.splitlines()[0] and not left & (1 << SYS_ADMIN | 
 tap.check(bool(left & 1 << SYS_PTRACE) == bool(have & 1 << SYS_PTRACE), "and kept what it needs", f"{left:x}")
 tap.check(command == have, "the command has all that capture had", f"{command:x}, {have:x}")
 tap.check(p.returncode == 0 and os.path.getsize("c.data") > 1000, "the recording is there", p.stderr)
+
+# ---- parts: each begins as the first did ---------------------------------------------------------------
+TARGET = "import os, time\nwhile True:\n    bytearray(50000)\n    os.stat('/')\n    time.sleep(0.001)"
+target = subprocess.Popen([sys.executable, "-c", TARGET])
+until(lambda: cpu_seconds(target.pid) > 0.1, "the program")
+CASES = (["--off-cpu"], ["--wall"], ["--alloc"], ["-e", "uprobe:libc.so.6:malloc"], ["--syscalls"])
+for case in (*CASES, ["-a", "-m", "8M"]):
+    name = f"part{case[0]}.data"
+    whom = [] if case[0] == "-a" else ["-p", str(target.pid)]
+    q = subprocess.Popen([f"{BIN}/capture", "--switch-output=0.4s", *case, *whom, "-o", name], stderr=subprocess.PIPE, text=True)
+    until(lambda q=q, name=name: q.poll() is not None or len(glob.glob(name + ".*")) >= 4, "four parts", limit=120)
+    q.send_signal(signal.SIGINT)
+    err = q.communicate(timeout=120)[1]
+    whole = sorted(glob.glob(name + ".*"))[:3]
+    shown = [subprocess.run([f"{BIN}/resolve", "-q", x], capture_output=True, text=True, check=False).stdout.count("\n") for x in whole]
+    told = [l for l in err.splitlines() if "KiB" in l or "CAP_" in l or "sudo" in l]
+    tap.check(q.returncode == 0 and len(whole) == 3 and all(shown) and not told, f"--switch-output {' '.join(case)}: each part has what the first has", whole, shown, err)
+target.kill()
+target.wait()
+tap.end()
