@@ -145,6 +145,8 @@ static void put_event_desc(const struct perfdata_facts *f, struct bytes *b)
 
 static void put_sample_time(const struct perfdata_facts *f, struct bytes *b)
 {
+	if (!f->last_sample_ns)
+		return;
 	bytes_u64(b, f->first_sample_ns);
 	bytes_u64(b, f->last_sample_ns);
 }

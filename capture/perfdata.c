@@ -153,6 +153,21 @@ static void put_first_records(struct bytes *b, const struct perfdata_facts *fact
 	bytes_done(&payload);
 }
 
+/* The sections that the end of the file gets, as far as they are known: the file of a recorder that
+ * was killed has no others, and without names of events nobody knows what they are. */
+static void put_early(struct bytes *b, const struct perfdata_facts *facts, uint64_t off)
+{
+	struct perfdata_early early = {.magic = PERFDATA_EARLY_MAGIC};
+	struct bytes sections = {0};
+
+	if (perfdata_features(facts, off + sizeof early, &sections, early.features))
+		b->failed = true;
+	bytes_put(b, &early, sizeof early);
+	bytes_put(b, sections.vec.v, sections.vec.n);
+	bytes_zeros(b, (8 - sections.vec.n % 8) % 8);
+	bytes_done(&sections);
+}
+
 static int write_next(struct perfdata *f, const struct bytes *b, struct err *err)
 {
 	int errnum = b->failed ? 0 : write_all(f->fd, b->vec.v, b->vec.n);
@@ -187,22 +202,28 @@ static int end_stream(struct perfdata *f, const struct perfdata_facts *facts, st
 
 int perfdata_begin(struct perfdata *f, const struct perfdata_facts *facts, struct err *err)
 {
-	struct bytes first = {0}, b = {0};
+	const uint64_t attrs_end =
+		attrs_offset(facts) + facts->n_events * sizeof(struct attr_entry);
+	struct bytes early = {0}, first = {0}, b = {0};
 	struct perfdata_header h;
 	int rc;
 
 	if (f->is_pipe)
 		return begin_stream(f, facts, err);
-	f->data_off = attrs_offset(facts) + facts->n_events * sizeof(struct attr_entry);
+	put_early(&early, facts, attrs_end);
+	f->data_off = attrs_end + early.vec.n;
 	f->size_field_off = offsetof(struct perfdata_header, data.size);
 	put_first_records(&first, facts);
 	f->data_bytes = first.vec.n;
 	h = make_header(f, facts, f->data_bytes);
 	bytes_put(&b, &h, sizeof h);
 	put_attrs(&b, facts);
+	bytes_put(&b, early.vec.v, early.vec.n);
 	bytes_put(&b, first.vec.v, first.vec.n);
-	rc = b.failed || first.failed ? err_nomem(err) : write_at(f, b.vec.v, b.vec.n, 0, err);
+	b.failed |= early.failed | first.failed;
+	rc = b.failed ? err_nomem(err) : write_at(f, b.vec.v, b.vec.n, 0, err);
 	bytes_done(&b);
+	bytes_done(&early);
 	bytes_done(&first);
 	return rc;
 }

@@ -61,7 +61,8 @@ struct perfdata {
  * renamed to PATH.old. Fails if another user has put something in its place in a folder such as
  * /tmp, before or during the call. "-" is standard output. On failure nothing stays open. */
 int perfdata_create(struct perfdata *f, const char *path, struct err *err);
-/* Writes header, ids and attributes; the data section begins after these. The header says that
+/* Writes header, ids, attributes and the features that are known already; the data section begins
+ * after these. The header says that
  * there is no data yet. */
 int perfdata_begin(struct perfdata *f, const struct perfdata_facts *facts, struct err *err);
 /* Writes a record after data_bytes of data; its size must be counted in the call of

@@ -292,6 +292,32 @@ static int read_feature_table(struct perf_file *f, const struct header *h, uint6
 	return rc;
 }
 
+/* A recording whose end is missing: what capture wrote before the data (struct perfdata_early). */
+static int read_early_features(struct perf_file *f, const struct header *h)
+{
+	struct perfdata_section at = {h->attrs.offset + h->attrs.size,
+				      sizeof(struct perfdata_early)};
+	struct header early = *h;
+	size_t size;
+	int rc = 0;
+	uint8_t *p = load(f, at, &size, &rc);
+	const bool is_ours = size == at.size && !memcmp(p, PERFDATA_EARLY_MAGIC, 8);
+
+	if (is_ours)
+		read_feature_bits(f, p + 8, early.features);
+	free(p);
+	return is_ours ? read_feature_table(f, &early, at.offset + at.size) : rc;
+}
+
+static bool has_features(const struct header *h)
+{
+	uint8_t any = 0;
+
+	for (size_t i = 0; i < sizeof h->features; i++)
+		any |= h->features[i];
+	return any;
+}
+
 static int parse_features(struct perf_file *f)
 {
 	for (unsigned bit = 0; bit < FEATURE_N; bit++) {
@@ -380,14 +406,12 @@ static struct perfdata_section data_section(struct perf_file *f, const struct he
 static int note_unfinished(struct perf_file *f, const struct header *h)
 {
 	struct perfdata_section first = {h->data.offset, sizeof(uint32_t)};
-	uint8_t any = 0, *p;
+	uint8_t *p;
 	size_t size;
 	struct buf b;
 	int rc = 0;
 
-	for (size_t i = 0; i < sizeof h->features; i++)
-		any |= h->features[i];
-	if (any || h->data.size < sizeof(struct perf_event_header))
+	if (has_features(h) || h->data.size < sizeof(struct perf_event_header))
 		return 0;
 	p = load(f, first, &size, &rc);
 	b = buf_make(p, size, first.offset, f->swap);
@@ -468,8 +492,10 @@ static int open_file(struct perf_file *f)
 		return rc;
 	f->data = h.data;
 	data = data_section(f, &h, &features);
-	if (features)
+	if (features && has_features(&h))
 		rc = read_feature_table(f, &h, data.offset + data.size);
+	else
+		rc = read_early_features(f, &h);
 	if (!rc && features)
 		rc = note_second(f, &h, data);
 	rc = rc ? rc : note_unfinished(f, &h);

@@ -35,7 +35,18 @@ struct perfdata_header {
 	uint64_t features[4]; /* a bit per feature section; their table stands behind the data */
 };
 
+/* What capture knows at the start: between the attributes and the data, as perf looks at neither
+ * side of them, come these bits, their table and their sections, as the finished file has them
+ * behind its data. */
+#define PERFDATA_EARLY_MAGIC "EARLYFEA"
+
+struct perfdata_early {
+	char magic[8] NONSTRING;
+	uint64_t features[4];
+};
+
 _Static_assert(sizeof(struct perfdata_pipe_header) == 16, "as on disk");
+_Static_assert(sizeof(struct perfdata_early) == 40, "as on disk");
 _Static_assert(sizeof(struct perfdata_header) == 104, "as on disk");
 
 /* Record types of the kernel that older headers lack. */

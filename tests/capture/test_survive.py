@@ -7,7 +7,7 @@ import subprocess
 import time
 
 from lib import CAPTURE, RESOLVE, Tap, build_load, capture, have, need_events, run, start, until, until_recorded
-from perfdata import PerfData
+from perfdata import SAMPLE, PerfData
 from tap import LONG
 
 tap = Tap()
@@ -50,6 +50,38 @@ spin.kill()
 spin.wait()
 tap.check(not bad and with_data >= KILLS // 5, f"{KILLS} times killed: what was written is read to the last sample "
           f"({with_data} had some, {not_open} had not begun)", bad)
+
+# ---- what its events are, without the end of the file ------------------------------------------------
+WAITS = r"""
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+__attribute__((noipa)) static void rests(void) { struct timespec t = {0, 2000000}; nanosleep(&t, 0); __asm__ volatile(""); }
+__attribute__((noipa)) static void *keeps(void) { void *p = malloc(50000); __asm__ volatile(""); return p; }
+int main(void) { alarm(100); for (;;) { rests(); keeps(); } }
+"""
+with open("waits.c", "w", encoding="utf-8") as f:
+    f.write(WAITS)
+run(["gcc", "-O1", "-g", "waits.c", "-o", "waits"])
+for options, event, word in ((["--off-cpu"], "off-cpu", "rests"), (["--wall"], "wall", "rests"), (["--alloc"], "inuse_space", "keeps"),
+                             (["-e", "uprobe:./waits:rests"], "uprobe:./waits:rests", "rests"), (["--syscalls"], "raw_syscalls:sys_enter", "sys_enter: NR "),
+                             (["-F", "999"], "cpu-clock", "rests")):
+    if os.geteuid():
+        tap.skip(f"killed with {options[0]}", "needs root")
+        continue
+    name = f"k{options[0]}.data"
+    waits = subprocess.Popen(["./waits"])
+    c = start(*options, "-p", waits.pid, "-o", name)
+    until(lambda name=name: os.path.exists(name) and os.path.getsize(name) > 104 and sum(r.type == SAMPLE for r in PerfData(name).records) > 5, "samples")
+    c.kill()
+    c.communicate()
+    waits.kill()
+    waits.wait()
+    q = run([RESOLVE, "-f", "script" if event.startswith("raw") else "folded", "--event", event, name], check=False)
+    tap.check(word in q.stdout and q.returncode == 1 and "interrupted" in q.stderr, f"killed with {options[0]}: it is shown as {event}", q.stdout[-1000:], q.stderr)
+if os.geteuid() == 0 and have("perf"):
+    n = run(["perf", "script", "-f", "-F", "event", "-i", "k-F.data"]).stdout.count("cpu-clock")
+    tap.check(n == samples("k-F.data"), "perf reads it, too", n)
 
 # ---- what is recorded ends ---------------------------------------------------------------------------
 spin = subprocess.Popen([load, "two", "1000"])
