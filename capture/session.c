@@ -423,6 +423,11 @@ static void note_places(struct session *s, const struct event *e)
 			     "%s: not all of its arguments are recorded: they are where the kernel "
 			     "cannot read them, or its points have different ones",
 			     e->name);
+	if (found->n_vector)
+		capture_note(s->result,
+			     "%s: left out: %zu place%s at vector instructions (AVX), which the "
+			     "kernel takes for others below a probe",
+			     e->name, found->n_vector, &"s"[found->n_vector == 1]);
 	if (found->n_left_out)
 		capture_note(s->result,
 			     "%s: taken of %zu function%s; left out are %zu of this name, in which "

@@ -535,6 +535,12 @@ int probe_find(const struct probe_spec *spec, pid_t pid, struct probe_places *re
 	else
 		rc = find_in_module(&s, spec, err);
 	places_finish(ret);
+	places_drop_vector(ret);
+	if (!rc && !ret->places.n && ret->n_vector)
+		rc = err_set(err, ERR_UNSUPPORTED, ret->path,
+			     "no probe can be there: it begins with a vector instruction, which "
+			     "the kernel takes for another one below a probe; FUNCTION+OFFSET of a "
+			     "later one can be probed");
 	modules_free(modules);
 	return rc;
 }

@@ -11,6 +11,12 @@ int places_add(struct probe_places *p, uint64_t off, uint64_t ref_ctr_off, const
 /* Sorts them; of several names of one place the first stays. */
 void places_finish(struct probe_places *p);
 
+/* Leaves out those at instructions that the kernel executes wrongly below a probe, and counts them
+ * in n_vector. */
+void places_drop_vector(struct probe_places *p);
+/* Is the instruction encoded with VEX, EVEX or XOP? */
+bool is_vector_insn(const uint8_t *insn, size_t n, bool is_64_bit);
+
 /* Adds the tracing points of a file that a spec names. Returns 0, or a negative value with *err. */
 int usdt_find(struct elf_image *img, const struct probe_spec *spec, struct probe_places *ret,
 	      struct err *err);

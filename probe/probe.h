@@ -90,6 +90,8 @@ struct probe_places {
 	size_t n_unread, n_conditional;
 	/* Functions that are meant, where no instruction begins so far behind the start. */
 	size_t n_left_out;
+	/* Places at vector instructions, which would do something else below a probe. */
+	size_t n_vector;
 	/* Functions without an instruction that leaves them: if all are such, there is no place. */
 	size_t n_endless;
 };

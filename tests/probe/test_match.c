@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "probe/match.h"
+#include "probe/places.h"
 #include "probe/probe.h"
 
 static bool means(const char *text, const char *symbol)
@@ -184,11 +185,44 @@ static void specs(void **unused)
 	assert_true(probe_parse(&s, "uretprobe:./a:f+4", 17, &err) < 0);
 }
 
+static void vector_instructions(void **state)
+{
+	static const struct {
+		uint8_t bytes[8];
+		bool in_64, in_32;
+	} rows[] = {
+		{{0x62, 0xf2, 0x7d, 0x28, 0x7a, 0xc6}, true, true}, /* vpbroadcastb %esi, %ymm0 */
+		{{0xc5, 0xf9, 0x6e, 0xc6}, true, true},		    /* vmovd %esi, %xmm0 */
+		{{0xc4, 0xe2, 0x7d, 0x78, 0xc0}, true, true},	    /* vpbroadcastb */
+		{{0x64, 0xc5, 0xf9, 0x6e, 0x00}, true, true},	    /* behind %fs: */
+		{{0xc4, 0x45, 0x08}, true, false},		    /* les 8(%ebp), %eax */
+		{{0x8f, 0xe8, 0x78, 0xc0, 0xc1, 0x01}, true, true}, /* vprotb, XOP */
+		{{0x8f, 0xc0}, false, false},			    /* pop %rax */
+		{{0xf3, 0x0f, 0x1e, 0xfa}, false, false},	    /* endbr64 */
+		{{0x66, 0x0f, 0x6e, 0xc6}, false, false},	    /* movd */
+		{{0x7a, 0x10}, false, false},			    /* jp */
+		{{0xc5}, false, false},				    /* cut */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const size_t n = i + 1 == sizeof rows / sizeof *rows ? 1 : sizeof rows[i].bytes;
+
+		assert_int_equal(is_vector_insn(rows[i].bytes, n, true), rows[i].in_64);
+		assert_int_equal(is_vector_insn(rows[i].bytes, n, false), rows[i].in_32);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names),     cmocka_unit_test(last_parts), cmocka_unit_test(globs),
-		cmocka_unit_test(distances), cmocka_unit_test(parts),	   cmocka_unit_test(specs),
+		cmocka_unit_test(vector_instructions),
+		cmocka_unit_test(names),
+		cmocka_unit_test(last_parts),
+		cmocka_unit_test(globs),
+		cmocka_unit_test(distances),
+		cmocka_unit_test(parts),
+		cmocka_unit_test(specs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
