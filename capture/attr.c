@@ -128,6 +128,11 @@ void attr_for_sideband(struct perf_event_attr *a, const struct attr_policy *p)
 	a->ksymbol = ATTR_HAS(p->features, KSYMBOL);
 	a->cgroup = p->cgroups;
 	a->build_id = ATTR_HAS(p->features, BUILD_ID);
+	/* The kernel exchanges the inherited events of related threads when it switches between
+	 * them, but for those whose samples have the values of others (perf_event_context_sched_out
+	 * in kernel/events/core.c). Of this event there are no samples. */
+	if (p->inherit && ATTR_HAS(p->features, STAYS))
+		a->sample_type |= PERF_SAMPLE_READ;
 }
 
 int attr_open(const struct perf_event_attr *a, pid_t pid, int cpu, unsigned long flags)
@@ -150,7 +155,8 @@ bool attr_has_cgroups(void)
 
 unsigned attr_probe(void)
 {
-	struct attr_policy p = {.features = ATTR_F_ALL, .call_graph = CALL_GRAPH_NONE};
+	struct attr_policy p = {
+		.features = ATTR_F_ALL, .call_graph = CALL_GRAPH_NONE, .inherit = true};
 
 	for (unsigned drop = 0;; drop++) {
 		struct perf_event_attr a;

@@ -16,6 +16,7 @@
 
 /* Features that a kernel may lack. X(name, since), in the order in which they are given up. */
 #define ATTR_FEATURES(X)     \
+	X(STAYS, "6.12")     \
 	X(LOST, "6.0")       \
 	X(BUILD_ID, "5.12")  \
 	X(KSYMBOL, "5.1")    \

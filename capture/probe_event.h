@@ -10,7 +10,8 @@
  * Inherited events of tracefs have one, too: the kernel keeps a probe in those processes for which
  * an event was opened (trace_uprobe_filter), but exchanges the events of related tasks when it
  * switches between them. When one of these ends, the probe is taken out of another one that runs
- * on. An event of a processor, which is never switched on, keeps it in all processes. */
+ * on. Newer kernels can be kept from that (attr_for_sideband()); else an event of a processor,
+ * which is never switched on, keeps the probe in all processes. */
 #ifndef CAPTURE_PROBE_EVENT_H
 #define CAPTURE_PROBE_EVENT_H
 
@@ -89,7 +90,7 @@ int probe_event_at(struct probe_events *set, struct event *e, char letter,
 int probe_event_make(struct probe_events *set, struct event *e, const struct probe_target *target,
 		     struct err *err);
 
-/* Opens what keeps the probes of inherited events where they are. */
+/* Opens what keeps the probes of inherited events where they are, before Linux 6.12. */
 void probe_events_keep(struct probe_events *set);
 
 /* What has become of the file that an event's probes are in. */

@@ -504,8 +504,6 @@ static int make_probes(struct session *s, struct err *err)
 			i--;
 		}
 	}
-	if (target.is_inherited)
-		probe_events_keep(&s->probes);
 	note_unused(s);
 	return s->opt->alloc_bytes ? alloc_events(s, target.pid, err) : 0;
 }
@@ -534,6 +532,8 @@ static int prepare(struct session *s, struct err *err)
 	}
 	if (!rc)
 		rc = choose_policy(s, err);
+	if (!rc && s->policy.inherit && !ATTR_HAS(s->policy.features, STAYS))
+		probe_events_keep(&s->probes);
 	if (!rc)
 		fill_attrs(s);
 	return rc;

@@ -170,6 +170,19 @@ make("work.c", LONG_RUN, "gcc -O1 work.c -o work")
 for _ in range(2):
     p = capture("-e", "uprobe:./work:work", "--", "sh", "-c", "./work & for i in 1 2 3 4 5 6 7 8; do /bin/true; /bin/ls >names; done; wait")
     tap.check(p.n_samples == 40, "processes beside it end: no hit is lost", p.n_samples, p.stderr)
+if tuple(map(int, os.uname().release.split(".")[:2])) >= (6, 12):
+    beside = subprocess.Popen(["./work"])
+    r = subprocess.Popen([CAPTURE, "-q", "-e", "uprobe:./work:work", "-o", "beside.data", "--", "./work"])
+    until_open(r)
+    with open(f"/proc/{beside.pid}/maps") as f:
+        start, off = next((int(l.split("-")[0], 16), int(l.split()[2], 16)) for l in f if "/work" in l and "r-xp" in l)
+    place = next(int(l.split()[0], 16) for l in run(["nm", "work"]).stdout.splitlines() if l.endswith(" work"))
+    with open(f"/proc/{beside.pid}/mem", "rb") as f:
+        f.seek(start + place - off)
+        byte = f.read(1)
+    r.wait()
+    beside.wait()
+    tap.check(byte != b"\xcc", "no probe is in a process that is not recorded", byte)
 for options in ([], ["-a"]):
     capture(*options, "--bundle=full", "-e", "call:./hello:func_d", "--", "./hello")
     shutil.rmtree("files", ignore_errors=True)
