@@ -127,7 +127,8 @@ static void note_bare_switches(struct drain *d)
 	if (d->switches_thinned && d->switches > d->switch_samples)
 		capture_note(d->result,
 			     "%" PRIu64 " of %" PRIu64 " waits have no stack of their own, as more "
-			     "than %d a second came: others that were about as long stand for them",
+			     "than %d a second came: others that were about as long stand for "
+			     "them; resolve shows as [unknown] those for which there are none",
 			     d->switches - d->switch_samples, d->switches, SWITCH_HZ);
 }
 

@@ -4,7 +4,7 @@
 #define LOOK_NS	  50000000ull
 #define WINDOW_NS 2000000ull
 /* Where there are more than SWITCH_HZ, so many are sampled. */
-#define THIN_HZ (SWITCH_HZ / 5)
+#define THIN_HZ (SWITCH_HZ / 2)
 
 static void look(struct switch_rate *r, uint64_t now_ns)
 {

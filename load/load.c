@@ -284,6 +284,23 @@ static void note_no_parameters(struct loaded *l, const struct load_options *opt)
 			    n, &"s"[n == 1], name);
 }
 
+/* A share of the waiting time that is worth a word. */
+#define BARE_WAITS 0.02
+
+static void note_bare_waits(struct loaded *l)
+{
+	const struct perf_switch_times *t = &perf_file_stats(l->file)->switches;
+	const double seconds = (double)t->bare_ns / 1e9, all = (double)t->off_ns / 1e9;
+
+	if (seconds > BARE_WAITS * all)
+		loaded_note(
+			l,
+			"%.1f of %.1f seconds of waiting have no stack ([unknown]): none of the "
+			"waits that long was sampled, as many short ones came; capture "
+			"--every MS shows where threads wait for long",
+			seconds, all);
+}
+
 /* Leaves out what is over the limits. */
 static int bound(struct loaded *l, struct err *err)
 {
@@ -317,6 +334,8 @@ int load_profile(const struct load_options *opt, const char *path, struct loaded
 		rc = profile_weigh_durations(ret->profile, err);
 	if (!rc)
 		note_no_parameters(ret, opt);
+	if (!rc && !ret->format)
+		note_bare_waits(ret);
 	return rc ? rc : bound(ret, err);
 }
 

@@ -339,6 +339,8 @@ static int end_kind(struct perf_file *f, struct switch_thread *t, int kind)
 		rc = flush(f, kind, &t->shares[kind][i]);
 		bare_ns += t->shares[kind][i].ns;
 	}
+	if (kind == SWITCH_WAITS)
+		f->stats.switches.bare_ns += bare_ns;
 	if (!rc && bare_ns)
 		rc = deliver_bare(f, t->pid, t->tid, w->last_ns, w->events[kind], bare_ns);
 	return rc;

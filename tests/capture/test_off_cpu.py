@@ -235,6 +235,8 @@ r = capture("--off-cpu", "-o", "bursts.data", "./bursts", "10000", "300")
 slow, quick, unknown, true_slow, true_quick = bursts("bursts.data", r.stdout)
 tap.check(slow <= 1.01 * true_slow and quick <= 1.01 * true_quick and slow + unknown >= 0.95 * true_slow, "more switches than are sampled: no long wait counts as a short one",
           slow, quick, unknown, r.stdout, r.stderr)
+words = run([RESOLVE, "bursts.data"]).stderr
+tap.check(unknown < 0.1 * (slow + quick + unknown) or "of waiting have no stack" in words and "--every" in words, "what has no stack, if it is much, is said, and what would help", unknown, words)
 tap.check("waits have no stack of their own" in r.stderr or true_quick > 8, "and it is said that not all have a stack", r.stderr)
 perf_record("--switch-events", "-e", "sched:sched_switch", "-c", "37", "--call-graph", "dwarf,8192", "-o", "perf.data", "sh", "-c", "exec ./bursts 1000 300 >said")
 with open("said") as f:
