@@ -217,6 +217,9 @@ struct dwarf_site {
 	/* It is not called as the platform's ABI says (DW_AT_calling_convention): LLVM marks
 	 * functions so of which it has changed parameters or the result. */
 	bool is_not_called_so;
+	/* Its compiler never removes results; is gcc, which names functions so from which it did.
+	 */
+	bool keeps_result, is_by_gcc;
 	bool is_by_compiler_of_c; /* its language passes arguments as the processor's ABI says */
 	/* Of the compiler's words: it keeps parameters where they are, from `body` on; it was
 	 * told not to follow where they are. */

@@ -136,7 +136,8 @@ static unsigned flags_of(const struct dwarf_site *s)
 	return (s->has_result ? SITE_HAS_RESULT : 0) | (s->is_result_told ? SITE_RESULT_TOLD : 0) |
 	       (s->is_not_called_so ? SITE_NOT_CALLED_SO : 0) |
 	       (s->is_by_compiler_of_c ? SITE_BY_C : 0) |
-	       (s->is_unoptimized ? SITE_UNOPTIMIZED : 0) | (s->is_untracked ? SITE_UNTRACKED : 0);
+	       (s->is_unoptimized ? SITE_UNOPTIMIZED : 0) | (s->is_untracked ? SITE_UNTRACKED : 0) |
+	       (s->keeps_result ? SITE_KEEPS_RESULT : 0) | (s->is_by_gcc ? SITE_BY_GCC : 0);
 }
 
 static void put_site(struct packing *k, uint64_t vaddr, const struct dwarf_site *s)

@@ -31,6 +31,8 @@ enum {
 	SITE_BY_C = 8,
 	SITE_UNOPTIMIZED = 16,
 	SITE_UNTRACKED = 32,
+	SITE_KEEPS_RESULT = 64,
+	SITE_BY_GCC = 128,
 };
 
 enum {

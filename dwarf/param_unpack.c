@@ -201,6 +201,8 @@ static void read_site(struct unpacking *u)
 	s->is_by_compiler_of_c = flags & SITE_BY_C;
 	s->is_unoptimized = flags & SITE_UNOPTIMIZED;
 	s->is_untracked = flags & SITE_UNTRACKED;
+	s->keeps_result = flags & SITE_KEEPS_RESULT;
+	s->is_by_gcc = flags & SITE_BY_GCC;
 	s->result = type(u);
 	s->frame_base = expr(u);
 	read_levels(u, s);

@@ -569,6 +569,8 @@ static struct dwarf_site *make_site(struct dwarf_params *p, struct dwarf_param_u
 	result = dwarf_param_inherited(p, &d, &owner, DWARF_AT_TYPE);
 	site->has_result = result.v.form;
 	site->is_result_told = tells_result(u);
+	site->keeps_result = u->main.language == DW_LANG_Go;
+	site->is_by_gcc = u->producer && !strncmp(u->producer, "GNU ", 4);
 	if (site->has_result)
 		site->result = dwarf_param_type(p, dwarf_value_ref(owner->cu, result.v));
 	set_convention(p, u, &d, site);

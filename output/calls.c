@@ -597,6 +597,19 @@ static void add_typed(struct text *t, const char *type, size_t n, int64_t v)
 	}
 }
 
+/* Is it the copy of a function without its result, by the name that gcc gives to it? */
+static bool is_without_result(const struct calls *c, const struct span *s)
+{
+	const struct profile *p = c->p;
+	const uint32_t node = p->log.v[s->entry].node;
+	const char *name =
+		!node ? ""
+		      : strtab_get(&p->strings,
+				   profile_symbol(p, &p->locations.v[p->nodes.v[node].location]));
+
+	return strstr(name, ".isra") || strstr(name, ".part");
+}
+
 void calls_result(struct calls *c, struct text *t, const struct span *s)
 {
 	static const char *const addresses[] = {"mmap", "brk", "mremap", "shmat", NULL};
@@ -612,6 +625,10 @@ void calls_result(struct calls *c, struct text *t, const struct span *s)
 	if (type) {
 		if (*type != 'v')
 			add_typed(t, type, n_type, v);
+		return;
+	}
+	if (!calls_is_syscall(c, s) && is_without_result(c, s)) {
+		text_char(t, '?');
 		return;
 	}
 	if (calls_is_syscall(c, s) && v < 0 && v >= -ERRNO_MAX) {

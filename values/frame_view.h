@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "dwarf/dwarf.h"
+#include "functions/functions.h"
 #include "values/values.h"
 
 /* A frame of the sample that is unwound. */
@@ -31,6 +32,7 @@ struct known_module {
 	bool is_part;		  /* it has holes, and only these constants: */
 	const uint8_t *constants; /* pairs of vaddr and size */
 	size_t n_constants;
+	struct functab *symbols; /* of result.c; NULL: not read yet */
 };
 
 struct values {
@@ -88,6 +90,11 @@ bool eval_entry_register(struct values *v, size_t view, uint64_t reg, uint64_t *
 /* The value of parameter i of a level of the site of a frame. *is_entry: it is what was passed. */
 void param_value(struct values *v, size_t view, size_t level, size_t i, struct value_bytes *ret,
 		 bool *is_entry);
+
+/* ---- result.c ------------------------------------------------------------------------------- */
+
+/* Appends '\r' and the type of what the function of a frame returns (values_find()). */
+void result_add(struct values *v, struct text *t, const struct frame_view *f);
 
 /* ---- print.c -------------------------------------------------------------------------------- */
 

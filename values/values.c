@@ -25,12 +25,20 @@ int values_new(struct values **ret, struct modules *modules, const struct unwind
 	return 0;
 }
 
+static void free_module(struct known_module *k)
+{
+	dwarf_params_free(k->params);
+	if (k->symbols)
+		functab_done(k->symbols);
+	free(k->symbols);
+}
+
 void values_free(struct values *v)
 {
 	if (!v)
 		return;
 	for (size_t i = 0; i < v->known.n; i++)
-		dwarf_params_free(v->known.v[i].params);
+		free_module(&v->known.v[i]);
 	for (size_t i = 0; i < UNWIND_BATCH; i++) {
 		text_done(&v->texts[i]);
 		text_done(&v->labels[i]);
@@ -250,36 +258,6 @@ static void add_params(struct values *v, struct text *t, size_t view, size_t lev
 	}
 }
 
-/* Go: the first one; NULL: there is none. */
-static const struct dwarf_param *listed_result(const struct dwarf_site *site)
-{
-	const struct dwarf_params_of *own = site->n ? &site->levels[site->n - 1] : NULL;
-
-	for (size_t i = 0; own && i < own->n; i++)
-		if (own->v[i].is_result)
-			return &own->v[i];
-	return NULL;
-}
-
-static void add_result(struct text *t, const struct dwarf_site *site)
-{
-	const struct dwarf_param *listed = site ? listed_result(site) : NULL;
-
-	if (!site)
-		return;
-	text_char(t, '\r');
-	if (!site->is_result_told)
-		text_char(t, '?');
-	else if (site->is_not_called_so)
-		text_char(t, '!');
-	else if (site->has_result)
-		value_print_type(t, site->result);
-	else if (listed)
-		value_print_type(t, listed->type);
-	else
-		text_char(t, 'v');
-}
-
 /* Which of its parameters are texts, where only their addresses are known. */
 static void add_text_names(struct text *t, const struct dwarf_site *site)
 {
@@ -312,7 +290,7 @@ static void add_all(struct values *v, struct text *t, const struct stack_trace *
 			add_params(v, t, i, level);
 		}
 		if ((v->opt->results || v->opt->innermost) && !i) {
-			add_result(t, site);
+			result_add(v, t, &v->views.v[i]);
 			add_text_names(t, site);
 		}
 		text_char(t, '\n');

@@ -83,7 +83,8 @@ void values_free(struct values *v); /* NULL is allowed */
  * .results or .innermost): "v": nothing; else a letter and the bytes, "i4" "u8" signed and unsigned
  * integers, "c1" "C1" signed and unsigned characters, "b1", "p8" pointers, "e4" "E4" enumerations,
  * with " NAME VALUE" for each of their names; "x": others; "?": its language's debug information
- * does not say; "!": what is in the register need not be it. Nothing: there is no debug
+ * does not say; "!": what is in the register need not be it (the compiler
+ * may have removed the result). Nothing: there is no debug
  * information. Behind '\v' there: the names of its parameters that are pointers to characters, a
  * space before and behind each. labels: of the profile (profile_label_add()), the value of `by`.
  * is_left_out: a condition does not hold, or is not known to. is_undecided: the latter: parameters

@@ -410,6 +410,27 @@ capture("-e", "uprobe:./short:kind", "--", "./short")
 text = run([RESOLVE, "-q", "-f", "folded", "--by", "arg:i", "perf.data"]).stdout
 tap.check([(line.split(";")[0], int(line.rsplit(" ", 1)[1])) for line in text.splitlines()] == [(str(i), 100) for i in range(4)],
           "--by arg: equal stacks with other values stay apart", text)
+# ---- results that the compiler removed -------------------------------------------------------------
+UNUSED = """#include <stdio.h>
+#define N __attribute__((noinline))
+volatile long sink;
+static N int unused(int a) { sink += a; return a * 100; }
+static N long *constant(int a) { sink += a; return (long *)&sink; }
+static N int used(int a) { sink += a; return a * 3; }
+N int known(int a) { sink += a; return a * 5; }
+int main(int argc, char **argv) { unused(argc + 4); unused(argc + 6); sink += constant(argc) == &sink; sink += used(argc + 1); known(argc); return !sink; }
+"""
+TRUTH = {"unused": ("500", "700"), "used": ("6",), "known": ("5",)}
+for compiler, flags in (("gcc", "-g"), ("gcc", ""), ("clang", "-g")):
+    if not have(compiler):
+        tap.skip(f"{compiler}: results that were removed", "not installed")
+        continue
+    make("removed.c", UNUSED, f"{compiler} -O2 -w {flags} removed.c -o removed")
+    capture("-e", "call:./removed:unused,call:./removed:used,call:./removed:known,call:./removed:constant", "--", "./removed")
+    found = re.findall(r"ms\): \S+ (\w+)[\w.]*\(.*\) = (\S+)", run([RESOLVE, "-q", "-f", "trace", "perf.data"]).stdout)
+    tap.check([f for f, _ in found if f in TRUTH] == ["unused", "unused", "used", "known"] and all(r == "?" or r in TRUTH.get(f, [r]) for f, r in found)
+              and ("known", "5") in found and (compiler == "clang" or ("used", "6") in found)
+              and (compiler == "gcc" or ("constant", "?") in found), f"{compiler} {flags}: a result that need not be in the register is not told", found)
 if have("rustc"):
     # LLVM drops the result of a function that nothing uses, and says so (DW_CC_nocall): the register has something else.
     make("unused.rs", "#[inline(never)] fn total(x: &[u16]) -> u32 { std::hint::black_box(x.iter().map(|&a| a as u32).sum()) }\n"
