@@ -395,15 +395,23 @@ static bool hits_too_often(struct recording *r, uint64_t now)
 	return true;
 }
 
+/* The end of -D. The window of a flight recorder gets, at its end, what waited. Without memory the
+ * writer fails, too. */
+static void begin_late(struct recording *r, uint64_t now)
+{
+	r->enable_ns = 0;
+	if (r->drain.switched)
+		switch_mark_time(&r->drain, now, NULL);
+	if (r->drain.switched && r->session.command_pid && !r->flight.on)
+		switch_begin_sleepers(&r->drain, now, NULL);
+	session_enable(&r->session, RING_SAMPLES, true);
+}
+
 /* True when the recording is over. */
 static bool is_over(struct recording *r, uint64_t now)
 {
-	if (r->enable_ns && now >= r->enable_ns) {
-		r->enable_ns = 0;
-		if (r->drain.switched)
-			switch_mark_time(&r->drain, now, NULL);
-		session_enable(&r->session, RING_SAMPLES, true);
-	}
+	if (r->enable_ns && now >= r->enable_ns)
+		begin_late(r, now);
 	if (*r->stop) {
 		r->result->interrupted = true;
 		return true;
@@ -482,7 +490,8 @@ int recording_end_switches(struct recording *r, uint64_t begin_ns, uint64_t end_
 
 	if (begin_ns < first_ns)
 		begin_ns = first_ns;
-	if (end_ns > begin_ns && !r->session.command_pid)
+	/* A command is recorded from its beginning on, but a window is not. */
+	if (end_ns > begin_ns && (!r->session.command_pid || r->flight.on))
 		rc = switch_add_sleepers(&r->drain, end_ns - begin_ns, end_ns, err);
 	return rc ? rc : switch_mark_time(&r->drain, end_ns, err);
 }

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -90,6 +91,10 @@ bool child_reap(struct child *c, int *status)
 
 	if (!c->pid || waitpid(c->pid, &st, WNOHANG) != c->pid)
 		return false;
+	if (WIFSTOPPED(st)) { /* later than thread_state_read() waits for it */
+		ptrace(PTRACE_DETACH, c->pid, NULL, NULL);
+		return false;
+	}
 	*status = st;
 	c->pid = 0;
 	return true;

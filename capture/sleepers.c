@@ -1,4 +1,5 @@
-/* sleepers.c - threads that waited all the time, and the marks of when that was. */
+/* sleepers.c - threads that waited all the time, or when it began, and the marks of when that was.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -29,8 +30,14 @@ struct switch_field {
 
 enum { COMMON_TYPE, PREV_PID, PREV_STATE, SWITCH_FIELDS };
 
+struct sleeper {
+	pid_t pid, tid;
+};
+
 struct sleepers {
 	struct drain *d;
+	bool at_begin;		      /* they wait from now on, rather than until now */
+	VEC(struct sleeper) they_are; /* with at_begin */
 	uint64_t ns, end_ns, id, event_config;
 	struct stack_batch batch;
 	struct thread_state thread;
@@ -40,7 +47,8 @@ struct sleepers {
 	size_t n_raw;
 };
 
-int switch_mark_time(struct drain *d, uint64_t time_ns, struct err *err)
+static int put_switch(struct drain *d, uint16_t misc, struct sleeper of, uint64_t time_ns,
+		      struct err *err)
 {
 	const struct event *e = switch_event(d->session);
 	const struct {
@@ -50,13 +58,20 @@ int switch_mark_time(struct drain *d, uint64_t time_ns, struct err *err)
 		uint32_t cpu, reserved;
 		uint64_t id;
 	} rec = {
-		.h = {.type = PERF_RECORD_SWITCH, .size = sizeof rec},
+		.h = {.type = PERF_RECORD_SWITCH, .misc = misc, .size = sizeof rec},
+		.pid = (uint32_t)of.pid,
+		.tid = (uint32_t)of.tid,
 		.time_ns = time_ns,
 		.id = session_any_id(d->session, (size_t)(e - d->session->events)),
 	};
 
 	_Static_assert(sizeof rec == sizeof rec.h + ATTR_SAMPLE_ID_BYTES, "no padding");
 	return record_writer_append(d->writer, &rec, sizeof rec) ? err_nomem(err) : 0;
+}
+
+int switch_mark_time(struct drain *d, uint64_t time_ns, struct err *err)
+{
+	return put_switch(d, 0, (struct sleeper){0, 0}, time_ns, err);
 }
 
 /* ---- the fields of the tracepoint ----------------------------------------------------------- */
@@ -131,7 +146,7 @@ static int add_thread(struct sleepers *s, pid_t pid, pid_t tid, struct err *err)
 		.period = s->ns,
 		.pid = pid,
 		.tid = tid,
-		.cpu = UINT32_MAX, /* says that it is of no context switch */
+		.cpu = s->at_begin ? 0 : UINT32_MAX, /* that says it is of no context switch */
 		.raw = s->raw,
 		.n_raw = s->n_raw,
 		.no_user = s->no_user,
@@ -139,7 +154,7 @@ static int add_thread(struct sleepers *s, pid_t pid, pid_t tid, struct err *err)
 	};
 	struct thread_state *t = &s->thread;
 
-	if (has_switched(s, tid))
+	if (!s->at_begin && has_switched(s, tid))
 		return 0;
 	if (thread_state_read(pid, tid, t) <= 0 || t->state == 'R' || t->is_kernel_thread)
 		return 0;
@@ -156,6 +171,8 @@ static int add_thread(struct sleepers *s, pid_t pid, pid_t tid, struct err *err)
 		sample.cgroup = cgroup_of(tid);
 	stack_batch_add(&s->batch, t, &sample);
 	s->d->result->samples++;
+	if (s->at_begin && vec_push(&s->they_are, (struct sleeper){pid, tid}))
+		return err_nomem(err);
 	return s->batch.bytes.vec.n < BATCH_BYTES ? 0 : flush(s, err);
 }
 
@@ -188,6 +205,21 @@ static int add_all(struct sleepers *s, struct err *err)
 	return rc;
 }
 
+static int add_command(struct sleepers *s, struct err *err)
+{
+	const struct session *session = s->d->session;
+	const struct alive *others = &s->d->alive;
+	const pid_t pid = session->command_pid;
+	int rc;
+
+	if (session->opt->no_inherit)
+		return add_thread(s, pid, pid, err);
+	rc = add_process(s, pid, err);
+	for (size_t i = 0; i < others->pids.n && !rc; i++)
+		rc = add_process(s, others->pids.v[i], err);
+	return rc;
+}
+
 static int add_chosen(struct sleepers *s, struct err *err)
 {
 	const struct session *session = s->d->session;
@@ -199,6 +231,8 @@ static int add_chosen(struct sleepers *s, struct err *err)
 		return 0;
 	if (session->all_processes)
 		return add_all(s, err);
+	if (session->command_pid)
+		return add_command(s, err);
 	for (size_t i = 0; i < o->n_tids && !rc; i++)
 		rc = add_thread(s, tid_process(o->tids[i]), o->tids[i], err);
 	for (size_t i = 0; i < o->n_pids && !rc; i++)
@@ -206,30 +240,45 @@ static int add_chosen(struct sleepers *s, struct err *err)
 	return rc;
 }
 
-int switch_add_sleepers(struct drain *d, uint64_t ns, uint64_t end_ns, struct err *err)
+static int add_sleepers(struct sleepers *s, struct err *err)
 {
-	const struct event *e = switch_event(d->session);
-	const struct perf_event_attr *a = &d->session->attrs[e - d->session->events];
-	struct sleepers s = {
-		.d = d,
-		.ns = ns,
-		.end_ns = end_ns,
-		.id = session_any_id(d->session, (size_t)(e - d->session->events)),
-		.event_config = e->config,
-		.no_user = !(a->sample_type & PERF_SAMPLE_STACK_USER),
-		.thread.room = CAPTURE_STACK_BYTES,
-	};
+	const struct session *session = s->d->session;
+	const struct event *e = switch_event(session);
+	const struct perf_event_attr *a = &session->attrs[e - session->events];
 	int rc;
 
-	s.thread.stack = malloc(s.thread.room);
-	if (!s.thread.stack)
+	s->id = session_any_id(session, (size_t)(e - session->events));
+	s->event_config = e->config;
+	s->no_user = !(a->sample_type & PERF_SAMPLE_STACK_USER);
+	s->thread.room = CAPTURE_STACK_BYTES;
+	s->thread.stack = malloc(s->thread.room);
+	if (!s->thread.stack)
 		return err_nomem(err);
-	read_format(&s, d->session->probes.tracefs);
-	rc = add_chosen(&s, err);
+	read_format(s, session->probes.tracefs);
+	rc = add_chosen(s, err);
 	if (!rc)
-		rc = flush(&s, err);
-	thread_state_release(&s.thread);
-	stack_batch_done(&s.batch);
-	free(s.thread.stack);
+		rc = flush(s, err);
+	thread_state_release(&s->thread);
+	stack_batch_done(&s->batch);
+	free(s->thread.stack);
+	return rc;
+}
+
+int switch_add_sleepers(struct drain *d, uint64_t ns, uint64_t end_ns, struct err *err)
+{
+	struct sleepers s = {.d = d, .ns = ns, .end_ns = end_ns};
+
+	return add_sleepers(&s, err);
+}
+
+/* The reader takes them as switches that the kernel recorded. */
+int switch_begin_sleepers(struct drain *d, uint64_t begin_ns, struct err *err)
+{
+	struct sleepers s = {.d = d, .at_begin = true, .ns = 1, .end_ns = begin_ns};
+	int rc = add_sleepers(&s, err);
+
+	for (size_t i = 0; i < s.they_are.n && !rc; i++)
+		rc = put_switch(d, PERF_RECORD_MISC_SWITCH_OUT, s.they_are.v[i], begin_ns + 1, err);
+	vec_done(&s.they_are);
 	return rc;
 }

@@ -27,5 +27,8 @@ int switch_mark_time(struct drain *d, uint64_t time_ns, struct err *err);
  * it is now.
  */
 int switch_add_sleepers(struct drain *d, uint64_t ns, uint64_t end_ns, struct err *err);
+/* Where a recording begins in the middle of a command: writes, for each thread of it that waits,
+ * that it gave up its processor just now, with its stack. */
+int switch_begin_sleepers(struct drain *d, uint64_t begin_ns, struct err *err);
 
 #endif

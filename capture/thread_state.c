@@ -41,6 +41,7 @@ static bool read_stat(pid_t pid, pid_t tid, struct thread_state *t)
 {
 	char path[64], text[1024], *at;
 	unsigned flags = 0;
+	int parent = 0;
 
 	snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)pid, (int)tid);
 	if (sysfile_read(path, text, sizeof text) <= 0)
@@ -49,8 +50,9 @@ static bool read_stat(pid_t pid, pid_t tid, struct thread_state *t)
 	if (!at || !at[1] || !at[2])
 		return false;
 	t->state = at[2];
-	if (sscanf(at + 3, " %*d %*d %*d %*d %*d %u", &flags) == 1)
+	if (sscanf(at + 3, " %d %*d %*d %*d %*d %u", &parent, &flags) == 2)
 		t->is_kernel_thread = flags & KERNEL_THREAD;
+	t->is_child = parent == getpid() && pid == tid;
 	for (int field = 3; field < 39 && at; field++)
 		at = strchr(at + 2, ' ') ? strchr(at + 2, ' ') - 1 : NULL;
 	if (!at || sscanf(at + 1, "%d", &t->cpu) != 1)
@@ -226,6 +228,19 @@ static bool is_late(const struct thread_state *t, pid_t tid)
 	return false;
 }
 
+/* The end of our own child is for child_reap(), which tells its status. */
+static pid_t wait_for(pid_t tid, const struct thread_state *t, int *status)
+{
+	siginfo_t info = {0};
+
+	if (t->is_child &&
+	    (waitid(P_PID, (id_t)tid, &info, WEXITED | WSTOPPED | WNOWAIT | WNOHANG | __WALL) ||
+	     info.si_code == CLD_EXITED || info.si_code == CLD_KILLED ||
+	     info.si_code == CLD_DUMPED))
+		return -1;
+	return waitpid(tid, status, __WALL | WNOHANG);
+}
+
 /* Returns 1 when the thread stands still, 0 if it has ended or has not stopped, or -errno. */
 static int halt(pid_t tid, struct thread_state *t, int *status)
 {
@@ -234,7 +249,7 @@ static int halt(pid_t tid, struct thread_state *t, int *status)
 	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL))
 		return errno == ESRCH ? 0 : -errno;
 	for (int i = 0; i < STOP_TRIES; i++) {
-		pid_t rc = waitpid(tid, status, __WALL | WNOHANG);
+		pid_t rc = wait_for(tid, t, status);
 
 		if (rc == tid)
 			return WIFSTOPPED(*status);

@@ -32,6 +32,7 @@ struct thread_state {
 	struct kernel_frame kernel[KERNEL_FRAMES_MAX]; /* leaf first */
 	size_t n_kernel;
 	bool is_kernel_thread;
+	bool is_child; /* of this process */
 	/* Threads that were asked to stop and have not yet; kept from one call to the next. */
 	pid_t late[THREAD_LATE_MAX];
 	size_t n_late;
@@ -39,10 +40,10 @@ struct thread_state {
 
 /* Halts a thread for the moment in which its registers and stack are copied (ptrace(2),
  * PTRACE_SEIZE and PTRACE_INTERRUPT: no signal is sent), and reads what it does in the kernel
- * before that. Of a thread that cannot be halted, because it waits for what no signal ends, only the
- * place where it entered the kernel and the stack are read. *t is zeroed before the first call but
- * for its room. Returns 1; 0 if it has ended; or a negative errno: EPERM if it may not be traced, or
- * is traced by another program. */
+ * before that. Of a thread that cannot be halted, because it waits for what no signal ends, only
+ * the place where it entered the kernel and the stack are read. *t is zeroed before the first call
+ * but for its room. Returns 1; 0 if it has ended; or a negative errno: EPERM if it may not be
+ * traced, or is traced by another program. */
 int thread_state_read(pid_t pid, pid_t tid, struct thread_state *t);
 /* Lets threads go that have stopped late. To be called while time passes between two calls. */
 void thread_state_release(struct thread_state *t);

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """capture --off-cpu and --wall: programs that wait by construction (sleep, lock, pipe), whose threads say themselves how long they lived, waited and
 ran; threads that wait all the time; perf's recordings with --switch-events; waits below a threshold; damage."""
+import glob
 import gzip
 import json
 import os
 import random
+import signal
 import subprocess
 import time
 
-from lib import CAPTURE, RESOLVE, Tap, capture, have, need_events, run, until
+from lib import CAPTURE, RESOLVE, Tap, capture, have, need_events, run, until, until_open
+from lib import start as record
 from recorder import perf_record
 
 tap = Tap()
@@ -332,4 +335,42 @@ else:
     tap.skip("rows of waits in the page", "no node")
 q = run([CAPTURE, "--wakers", "true"], check=False)
 tap.check(q.returncode == 2 and "--off-cpu" in q.stderr, "--wakers alone: refused", q.stderr)
+
+# ---- a command whose threads wait since before what is recorded of it ---------------------------------
+with open("hangs.c", "w", encoding="utf-8") as f:
+    f.write(r"""
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+__attribute__((noipa)) static void stuck(void) { pthread_mutex_lock(&m); __asm__ volatile(""); }
+static void *work(void *a) { stuck(); return a; }
+__attribute__((noipa)) static void blocks(int s) { sleep(s); __asm__ volatile(""); }
+int main(int argc, char **argv)
+{
+	pthread_t t;
+	alarm(100);
+	pthread_mutex_lock(&m);
+	pthread_create(&t, NULL, work, NULL);
+	blocks(atoi(argv[argc - 1]));
+	_exit(7);
+}
+""")
+run(["gcc", "-O1", "-g", "-pthread", "hangs.c", "-o", "hangs"])
+for option in ("--off-cpu", "--wall"):
+    begin = time.monotonic()
+    q = capture(option, "-D", "300", "-o", "hangs.data", "./hangs", "2", check=False)
+    took = time.monotonic() - begin
+    waits = folded("hangs.data", "--event", option[2:], check=False)
+    tap.check(q.returncode == 7 and all(0 < of(waits, word) <= took for word in ("blocks", "stuck")),
+              f"{option} -D: a command that waits all the time is there, and its exit status", waits, took, q.stderr)
+q = record("--off-cpu", "--snapshot=1", "-o", "flight.data", "./hangs", "90")
+until_open(q)
+time.sleep(3)  # its beginning is older than the window
+q.send_signal(signal.SIGUSR2)
+until(lambda: any("snapshot (" in line for line in iter(q.stderr.readline, "")), "the snapshot")
+q.send_signal(signal.SIGINT)
+q.communicate(timeout=60)
+waits = folded(glob.glob("flight.data.2*")[0], "--event", "off-cpu", check=False)
+tap.check(all(of(waits, word) >= 1 for word in ("blocks", "stuck")), "--snapshot of a command that hangs: all of the window", waits)
 tap.end()
