@@ -65,7 +65,7 @@ with open("waits.c", "w", encoding="utf-8") as f:
 run(["gcc", "-O1", "-g", "waits.c", "-o", "waits"])
 for options, event, word in ((["--off-cpu"], "off-cpu", "rests"), (["--wall"], "wall", "rests"), (["--alloc"], "inuse_space", "keeps"),
                              (["-e", "uprobe:./waits:rests"], "uprobe:./waits:rests", "rests"), (["--syscalls"], "raw_syscalls:sys_enter", "sys_enter: NR "),
-                             (["-F", "999"], "cpu-clock", "rests")):
+                             (["-F", "999"], "cpu-clock", "waits;")):
     if os.geteuid():
         tap.skip(f"killed with {options[0]}", "needs root")
         continue
