@@ -85,6 +85,8 @@ struct process {
 	struct hotspot_counts counts;
 	struct err why; /* code ERR_OK: it could be read */
 	unsigned tries;
+	bool ended_early; /* there was nothing to read any more */
+	bool is_noted;
 };
 
 struct runtime_watch {
@@ -332,7 +334,8 @@ void runtime_watch_sample(struct runtime_watch *w, const struct sample_facts *f)
 	pthread_mutex_lock(&w->lock);
 	p = find(w, f->pid);
 	if (p && is_read(p)) {
-		if (!p->samples++ && !p->due_ns)
+		/* The thread has not waited for the turn of a process without samples. */
+		if (!p->samples++)
 			pthread_cond_signal(&w->wake);
 		look_at_sample(w, p, f);
 	}
@@ -363,10 +366,16 @@ static uint64_t find_libjvm(pid_t pid)
 /* A JVM that has just started is not ready to be read: it is tried again. */
 static void open_jvm(struct process *p)
 {
-	uint64_t base = find_libjvm(p->pid);
+	uint64_t base;
 
-	if (p->hotspot || p->tries >= TRIES_MAX || !base)
+	if (p->hotspot || p->tries >= TRIES_MAX)
 		return;
+	errno = 0;
+	base = find_libjvm(p->pid);
+	if (!base) {
+		p->ended_early = !p->tries && errno != EACCES && errno != EPERM;
+		return;
+	}
 	p->tries++;
 	p->why = (struct err){0};
 	if (!hotspot_open(&p->hotspot, p->pid, base, &p->why) && !p->log.bytes.n)
@@ -588,8 +597,16 @@ static void add_process(const struct process *p, struct bytes *section)
 	free(packed);
 }
 
-static void note_process(const struct process *p, struct capture_result *r)
+/* A recording is finished again when its bundle is there: once is enough. */
+static void note_process(struct process *p, struct capture_result *r)
 {
+	if (p->is_noted)
+		return;
+	p->is_noted = true;
+	if (p->is_jvm && p->ended_early && !p->tries)
+		capture_note(r,
+			     "process %d ended before its JVM was read: its Java code has no names",
+			     (int)p->pid);
 	if (p->why.code == ERR_PERMISSION)
 		capture_note(
 			r,

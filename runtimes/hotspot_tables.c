@@ -125,7 +125,12 @@ static bool find_dynamic(struct symbols *s, uint64_t *ret)
 	return false;
 }
 
-/* The loader has added the base to these addresses already. */
+/* glibc's loader adds the base to these addresses, when it has come so far; musl's leaves them. */
+static uint64_t address_of(const struct symbols *s, uint64_t ptr)
+{
+	return ptr && ptr < s->base ? s->base + ptr : ptr;
+}
+
 static bool symbols_open(struct symbols *s)
 {
 	uint64_t at;
@@ -143,6 +148,9 @@ static bool symbols_open(struct symbols *s)
 		else if (d.d_tag == DT_GNU_HASH)
 			s->gnu_hash = d.d_un.d_ptr;
 	}
+	s->symtab = address_of(s, s->symtab);
+	s->strtab = address_of(s, s->strtab);
+	s->gnu_hash = address_of(s, s->gnu_hash);
 	return s->symtab && s->strtab && s->gnu_hash;
 }
 
@@ -363,22 +371,37 @@ static void read_release(struct hotspot *h)
 	h->major = hotspot_has(h, AT_HEAP) ? 8 : major;
 }
 
+/* A library that is being loaded: its symbols are there before their values are. */
+static int not_ready(struct err *err)
+{
+	return err_set(err, ERR_UNSUPPORTED, "libjvm.so",
+		       "has tables of its structures that could not be read, or not yet");
+}
+
 int hotspot_read_tables(struct hotspot *h, uint64_t libjvm, struct err *err)
 {
 	struct symbols s = {.mem = &h->mem, .base = libjvm};
 	struct table structs = {0}, sizes = {0}, constants = {0};
+	bool opened;
+	uint64_t at;
 
 	for (size_t i = 0; i < AT_N; i++)
 		h->at[i] = HOTSPOT_NONE;
-	if (!symbols_open(&s) || !structs_open(&s, &structs) || !types_open(&s, &sizes))
+	opened = symbols_open(&s);
+	if (opened && !symbol_find(&s, "gHotSpotVMStructs", &at) && !h->mem.is_gone)
 		return err_set(err, ERR_UNSUPPORTED, "libjvm.so",
 			       "has no tables of its structures (gHotSpotVMStructs)");
+	if (!opened || !structs_open(&s, &structs) || !types_open(&s, &sizes))
+		return not_ready(err);
 	read_structs(h, &structs);
 	read_types(h, &sizes);
 	if (constants_open(&s, &constants))
 		read_constants(h, &constants);
 	read_release(h);
-	return has_all(h) ? 0
-			  : err_set(err, ERR_UNSUPPORTED, "libjvm.so",
-				    "release %s has other structures", h->release);
+	if (has_all(h))
+		return 0;
+	if (!*h->release)
+		return not_ready(err);
+	return err_set(err, ERR_UNSUPPORTED, "libjvm.so", "release %s has other structures",
+		       h->release);
 }
