@@ -108,7 +108,8 @@ static int no_samples(const struct loaded *l, const struct load_options *opt, st
 	const struct perf_file_stats *s = perf_file_stats(l->file);
 	const char *input = input_name(l->path);
 
-	if (load_check_events(l->profile, opt->filter.event, err))
+	if (heap_none_in_use(l, opt->filter.event, err) ||
+	    load_check_events(l->profile, opt->filter.event, err))
 		return -(int)err->code;
 	if (l->filtered && opt->filter.cgroups.n && !l->processes && !has_cgroups(l->profile))
 		return err_set(err, ERR_NOT_FOUND, input,
@@ -142,6 +143,7 @@ static void keep_facts(struct loaded *l)
 	struct jit_cut cut;
 	size_t i;
 
+	heap_note_estimates(l);
 	for (i = 0; i < perf_file_note_count(l->file); i++)
 		loaded_note(l, "%s", perf_file_note(l->file, i));
 	for (i = 0; jit_codes_cut(l->jit, i, &cut); i++)

@@ -44,6 +44,11 @@ int prefetch_binaries(struct loaded *p, const struct load_options *opt, struct e
  */
 int heap_weigh(struct loaded *p, const struct load_options *opt, struct err *err);
 void heap_weights_done(struct heap_weights *w);
+/* heap_words.c: says that a recording of allocations could not be weighed. */
+void heap_note_estimates(struct loaded *l);
+/* Why there are no samples of this event, if it is what is in use; 0: for another reason. Returns a
+ * negative value with *err. */
+int heap_none_in_use(const struct loaded *l, const char *event, struct err *err);
 void dso_weights_sort(struct dso_weight *v, size_t n);
 /* fetch.c: fetches the files that modules of the profile lack, heaviest first. */
 int fetch_for_profile(struct loaded *p, const struct load_options *opt, struct err *err);

@@ -78,6 +78,11 @@ run([RESOLVE, "-q", "--bundle", "--strip-stacks", "-o", "stripped.data", "all.da
 tap.check(all(sums("stripped.data", e) == sums("all.data", e) for e in EVENTS), "and --strip-stacks")
 piped = run(["sh", "-c", f"cat all.data | {RESOLVE} -q --event alloc_space -"], check=False)
 tap.check(piped.returncode == 0 and "make_small" in piped.stdout, "read from standard input, by the periods", piped.stderr, piped.stdout)
+piped = run(["sh", "-c", f"cat all.data | {RESOLVE} --event alloc_space -"], check=False)
+tap.check("those that failed count, too" in piped.stderr, "and that is said", piped.stderr)
+tap.check("those that failed" not in run([RESOLVE, "all.data"]).stderr, "of a file it is not so")
+piped = run(["sh", "-c", f"{CAPTURE} -q --alloc -o - ./allocates 1 2>/dev/null | {RESOLVE} --event inuse_space -"], check=False)
+tap.check(piped.returncode == 2 and "what is in use is not known of a pipe" in piped.stderr, "nor is it known what is in use", piped.stderr)
 if have("perf"):
     p = run(["perf", "script", "-f", "-i", "all.data", "-F", "comm,event,trace"])
     n = collections.Counter(line.split()[1] for line in p.stdout.splitlines() if line.startswith(" ") and "alloc-" in line)
@@ -130,6 +135,16 @@ p = capture("--alloc", "--max-hit-rate", "1000", "-o", "limited.data", "--", "./
 tap.check("ended by --max-hit-rate" in p.stderr, "--max-hit-rate ends it", p.stderr)
 p = run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", CAPTURE, "--alloc", "-o", "/dev/null", "true"], check=False)
 tap.check(p.returncode == 2 and "CAP_SYS_ADMIN" in p.stderr, "without rights: the reason", p.stderr)
+# all is freed
+with open("none.c", "w", encoding="utf-8") as f:
+    f.write("#include <stdlib.h>\nvoid *volatile v;\nint main(void) { for (int i = 0; i < 1000; i++) { v = malloc(1000); free(v); } return 0; }\n")
+run(["gcc", "-O1", "-fno-builtin", "-o", "none", "none.c"])
+capture("--alloc=16K", "-o", "none.data", "--", "./none")
+for event in ("inuse_space", "inuse_objects"):
+    p = run([RESOLVE, "--event", event, "none.data"], check=False)
+    tap.check(p.returncode == 2 and "nothing is in use at the end, of 1000000 bytes that were allocated" in p.stderr, f"--event {event}: nothing is in use", p.stderr)
+p = run([RESOLVE, "--event", "inuse_space", "--comm", "nobody", "all.data"], check=False)
+tap.check("nothing is in use" not in p.stderr and "passes the filters" in p.stderr, "of a filter it is not said", p.stderr)
 # little memory, and so no stack by chance
 with open("little.c", "w") as f:
     f.write("#include <stdlib.h>\nvoid *kept[100];\nint main(void) { for (int i = 0; i < 100; i++) kept[i] = malloc(64); return 0; }\n")
