@@ -389,9 +389,11 @@ static bool hits_too_often(struct recording *r, uint64_t now)
 	if (hits <= limit)
 		return false;
 	capture_note(r->result,
-		     "ended by --max-hit-rate: the probes were hit %llu times a second; -c N keeps "
-		     "each Nth hit, --filter those that matter",
-		     (unsigned long long)hits);
+		     "ended by --max-hit-rate: the probes were hit %llu times a second; %s",
+		     (unsigned long long)hits,
+		     r->opt->alloc_bytes ? "--alloc counts each call: -e uprobe:libc.so.6:malloc "
+					   "-c 1000 takes each 1000th"
+					 : "-c N keeps each Nth hit, --filter those that matter");
 	return true;
 }
 

@@ -458,10 +458,10 @@ static bool is_known(const struct session *s)
 static void note_unused(struct session *s)
 {
 	const struct capture_options *o = s->opt;
-	const char *option = o->strings	       ? "--strings"
-			     : o->args	       ? "--args"
-			     : o->max_hit_rate ? "--max-hit-rate"
-					       : NULL;
+	const char *option = o->strings				  ? "--strings"
+			     : o->args				  ? "--args"
+			     : o->max_hit_rate && !o->alloc_bytes ? "--max-hit-rate"
+								  : NULL;
 
 	for (size_t i = 0; i < s->n_events; i++)
 		if (s->events[i].is_probe)

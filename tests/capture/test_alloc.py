@@ -133,6 +133,7 @@ for value in ("much", "0", "9999999G"):
     tap.check(p.returncode == 2 and "--alloc" in p.stderr and "64K" in p.stderr, f"--alloc={value} is refused", p.stderr)
 p = capture("--alloc", "--max-hit-rate", "1000", "-o", "limited.data", "--", "./allocates", "30", check=False)
 tap.check("ended by --max-hit-rate" in p.stderr, "--max-hit-rate ends it", p.stderr)
+tap.check("no effect" not in p.stderr and "--filter" not in p.stderr and "-e uprobe:libc.so.6:malloc -c 1000" in p.stderr, "and what is said can be typed", p.stderr)
 p = run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", CAPTURE, "--alloc", "-o", "/dev/null", "true"], check=False)
 tap.check(p.returncode == 2 and "CAP_SYS_ADMIN" in p.stderr, "without rights: the reason", p.stderr)
 # all is freed
