@@ -74,6 +74,7 @@ static const struct {
 	{"_rjem_free", NULL},
 	{"_rjem_sdallocx", NULL},
 };
+enum { N_FUNCTIONS = sizeof functions / sizeof *functions };
 
 /* Beside the program, which may have one of its own. */
 static const char *const libraries[] = {"libc.so.6", "libjemalloc.so.2", "libtcmalloc.so.4",
@@ -194,30 +195,50 @@ static void add_site(struct sites *s, const char *path, const char *name, uint64
 		s->v[s->n++] = (struct probe_site){path, name, off, fields};
 }
 
+/* Of one file. */
+struct finding {
+	struct allocators *a;
+	const char *path;
+};
+
+static void found_function(void *arg, size_t i, uint64_t off)
+{
+	const struct finding *f = arg;
+	const char *const fields = functions[i].fields;
+
+	add_site(fields ? &f->a->entries : &f->a->frees, f->path, functions[i].name, off,
+		 fields ? fields : pointer_of_free);
+}
+
+/* A file that cannot be read has none. */
 static int find_functions(struct allocators *a, const char *path, struct err *err)
 {
-	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-		const struct probe_spec spec = {
-			.kind = PROBE_ENTRY,
-			.file = path,
-			.file_len = strlen(path),
-			.what = functions[i].name,
-			.what_len = strlen(functions[i].name),
-		};
-		struct probe_places *found = calloc(1, sizeof *found);
+	const char *names[N_FUNCTIONS];
+	struct finding f = {a, path};
+	int rc;
 
-		if (!found)
-			return err_nomem(err);
-		if (!probe_find(&spec, 0, found, NULL) && !found->by_last_part)
-			for (size_t k = 0; k < found->places.n; k++)
-				add_site(functions[i].fields ? &a->entries : &a->frees, path,
-					 functions[i].name, found->places.v[k].off,
-					 functions[i].fields ? functions[i].fields
-							     : pointer_of_free);
-		probe_places_done(found);
-		free(found);
+	for (size_t i = 0; i < N_FUNCTIONS; i++)
+		names[i] = functions[i].name;
+	rc = probe_find_named(path, names, N_FUNCTIONS, found_function, &f, NULL);
+	return rc == -ERR_NOMEM ? err_nomem(err) : 0;
+}
+
+static bool is_interrupted(const struct session *s)
+{
+	return s->probes.stop && *s->probes.stop;
+}
+
+static int find_in_files(struct session *s, struct allocators *a, struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < a->n && !rc; i++) {
+		if (is_interrupted(s))
+			return err_set(err, ERR_USAGE, NULL,
+				       "interrupted before the recording began");
+		rc = find_functions(a, a->paths[i], err);
 	}
-	return 0;
+	return rc;
 }
 
 /* ---- events --------------------------------------------------------------------------------- */
@@ -360,8 +381,8 @@ int alloc_events(struct session *s, pid_t pid, struct err *err)
 		for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
 			add_file(a, libraries[i], 0);
 	}
-	for (size_t i = 0; a && i < a->n && !rc; i++)
-		rc = find_functions(a, a->paths[i], err);
+	if (!rc)
+		rc = find_in_files(s, a, err);
 	if (!rc && !a->entries.n)
 		rc = err_set(err, ERR_NOT_FOUND, NULL,
 			     "--alloc: no function malloc was found, in the program or in libc");

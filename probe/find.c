@@ -96,20 +96,19 @@ static bool has_symtab(struct elf_image *img)
 	return img && elf_image_section(img, ".symtab", &s, NULL) && s.data && s.size;
 }
 
-static int read_functions(struct search *s)
+int functions_read(const struct module *m, struct functab *tab)
 {
-	const struct module *m = s->mod;
 	struct elf_image *full = has_symtab(m->debug) ? m->debug : m->image;
 	struct go_table go;
 	size_t n;
 
-	if (symtab_read(&s->tab, full, ".symtab", NULL, &n) ||
-	    symtab_read(&s->tab, m->image, ".dynsym", NULL, &n) ||
-	    (m->mini && symtab_read(&s->tab, m->mini, ".symtab", NULL, &n)))
+	if (symtab_read(tab, full, ".symtab", NULL, &n) ||
+	    symtab_read(tab, m->image, ".dynsym", NULL, &n) ||
+	    (m->mini && symtab_read(tab, m->mini, ".symtab", NULL, &n)))
 		return -1;
-	if (!has_symtab(full) && go_table_open(&go, m->image) && go_table_functions(&go, &s->tab))
+	if (!has_symtab(full) && go_table_open(&go, m->image) && go_table_functions(&go, tab))
 		return -1;
-	return functab_finish(&s->tab);
+	return functab_finish(tab);
 }
 
 static struct function_code code_of(const struct search *s, const struct func *f)
@@ -439,7 +438,7 @@ static int find_functions(struct search *s, const struct probe_spec *spec, struc
 	s->kind = spec->kind;
 	s->ret->is_go = go_table_open(&go, s->mod->image);
 	pattern_init(&s->pattern, spec->what, spec->what_len);
-	rc = read_functions(s);
+	rc = functions_read(s->mod, &s->tab);
 	if (!rc && s->pattern.may_be_literal) {
 		pattern_take_literally(&s->pattern, true);
 		rc = add_meant(s, spec->plus);
@@ -492,7 +491,7 @@ static int find_address(struct search *s, uint64_t vaddr, struct err *err)
 	if (!is_code(s->mod->image, vaddr) || !elf_image_vaddr_to_off(s->mod->image, vaddr, &off))
 		return err_set(err, ERR_NOT_FOUND, s->ret->path, "%s is no address of its code",
 			       name);
-	rc = read_functions(s);
+	rc = functions_read(s->mod, &s->tab);
 	at = rc ? NULL : functab_find(&s->tab, vaddr, &cursor);
 	s->ret->is_start = at && at->start == vaddr && !match_is_part(at->name);
 	functab_done(&s->tab);

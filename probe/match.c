@@ -1,6 +1,7 @@
 /* match.c - the forms in which people write the name of a symbol. */
 #include "probe/match.h"
 
+#include <ctype.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,9 +62,27 @@ void pattern_take_literally(struct pattern *p, bool literally)
 	make_shape(p, literally);
 }
 
+/* To demangle all of 150,000 symbols takes seconds: those without the word need not be. But for
+ * what the C++ ABI abbreviates ("Ss" is std::string), mangling keeps words as they are. */
+static bool is_plain_word(const char *text, size_t len)
+{
+	static const char *const abbreviated[] = {
+		"std",	   "allocator",	    "string",	     "basic_string",   "istream",
+		"ostream", "basic_istream", "basic_ostream", "basic_iostream", "iostream",
+	};
+
+	for (size_t i = 0; i < len; i++)
+		if (text[i] != '_' && !isalnum((unsigned char)text[i]))
+			return false;
+	for (size_t i = 0; i < sizeof abbreviated / sizeof *abbreviated; i++)
+		if (strlen(abbreviated[i]) == len && !memcmp(abbreviated[i], text, len))
+			return false;
+	return len;
+}
+
 void pattern_init(struct pattern *p, const char *text, size_t len)
 {
-	*p = (struct pattern){.text = text, .len = len};
+	*p = (struct pattern){.text = text, .len = len, .is_word = is_plain_word(text, len)};
 	make_shape(p, false);
 	p->may_be_literal = p->is_wild && (memmem(text, len, "operator*", 9) ||
 					   memmem(text, len, "operator->*", 11));
@@ -185,6 +204,8 @@ bool pattern_matches(struct pattern *p, const char *symbol)
 	const char *name;
 	size_t n, begin;
 
+	if (p->is_word && !memmem(symbol, strlen(symbol), p->text, p->len))
+		return false;
 	if (is_name(p, symbol) || is_go_instance(p, symbol) ||
 	    is_name(p, pattern_display_name(p, symbol)))
 		return true;

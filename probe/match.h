@@ -17,6 +17,8 @@ struct pattern {
 	const char *text;
 	size_t len;
 	bool is_wild;
+	/* It is one plain word, which the symbols that it means contain, mangled or not. */
+	bool is_word;
 	bool last_part; /* also what stands behind "ns::", "Class::", "pkg." */
 	/* Its stars may be all of its name: "operator*". Meant is that, if there is one
 	 * (pattern_take_literally()). */

@@ -2,6 +2,7 @@
 #ifndef PROBE_PLACES_H
 #define PROBE_PLACES_H
 
+#include "functions/functions.h"
 #include "modules/modules.h"
 #include "probe/probe.h"
 
@@ -16,6 +17,9 @@ void places_finish(struct probe_places *p);
 void places_drop_vector(struct probe_places *p);
 /* Is the instruction encoded with VEX, EVEX or XOP? */
 bool is_vector_insn(const uint8_t *insn, size_t n, bool is_64_bit);
+
+/* All functions of a file that have a name. Returns 0, or -1 when out of memory. */
+int functions_read(const struct module *m, struct functab *tab);
 
 /* Adds the tracing points of a file that a spec names. Returns 0, or a negative value with *err. */
 int usdt_find(struct elf_image *img, const struct probe_spec *spec, struct probe_places *ret,

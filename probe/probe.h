@@ -80,7 +80,7 @@ struct probe_places {
 	/* The function is chosen when a program starts (STT_GNU_IFUNC): these are all that may be.
 	 */
 	bool is_chosen;
-	bool is_go; /* a program that Go's compiler made */
+	bool is_go;    /* a program that Go's compiler made */
 	bool is_start; /* an address that was given is the start of a function */
 	/* Of PROBE_USDT: its points have arguments that are not in places[].fields: they are where
 	 * tracefs cannot read, or points differ in them, which one event cannot. */
@@ -106,6 +106,13 @@ struct probe_places {
  * in any case. */
 int probe_find(const struct probe_spec *spec, pid_t pid, struct probe_places *ret, struct err *err);
 void probe_places_done(struct probe_places *p);
+
+/* Looks through a file's functions once, and calls each() for those whose names, as in the file,
+ * are one of these: its index, and where the function begins in the file. Returns 0, or a negative
+ * value with *err. */
+typedef void probe_named(void *arg, size_t name, uint64_t off);
+int probe_find_named(const char *path, const char *const *names, size_t n, probe_named *each,
+		     void *arg, struct err *err);
 
 struct dwarf_declaration;
 /* Calls each() for each place with the declaration of the function that it is in (dwarf/dwarf.h),

@@ -134,6 +134,13 @@ for value in ("much", "0", "9999999G"):
 p = capture("--alloc", "--max-hit-rate", "1000", "-o", "limited.data", "--", "./allocates", "30", check=False)
 tap.check("ended by --max-hit-rate" in p.stderr, "--max-hit-rate ends it", p.stderr)
 tap.check("no effect" not in p.stderr and "--filter" not in p.stderr and "-e uprobe:libc.so.6:malloc -c 1000" in p.stderr, "and what is said can be typed", p.stderr)
+if have("strace"):
+    run(["strace", "-f", "-e", "trace=open,openat,openat2", "-o", "opened", CAPTURE, "-q", "--alloc", "-o", "x.data", "./odd"], check=False)
+    with open("opened", encoding="utf-8") as f:
+        opened = [line for line in f if "/odd\"" in line and line.split()[1].startswith("open")]
+    tap.check(0 < len(opened) < 10, "the functions of a file are looked up at once, not for each of 31 names", len(opened), opened[:3])
+else:
+    tap.skip("how often a file is read", "no strace")
 p = run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", CAPTURE, "--alloc", "-o", "/dev/null", "true"], check=False)
 tap.check(p.returncode == 2 and "CAP_SYS_ADMIN" in p.stderr, "without rights: the reason", p.stderr)
 # all is freed

@@ -213,6 +213,34 @@ static void vector_instructions(void **state)
 	}
 }
 
+/* Mangled names that lack a plain word are not demangled, but for those that the ABI abbreviates.
+ */
+static void words(void **unused)
+{
+	static const struct {
+		const char *text, *symbol;
+		bool is_demangled, is_meant;
+	} rows[] = {
+		{"malloc", "_ZN2ns1W3runEi", false, false},
+		{"malloc", "_ZN2ns6malloc3runEi", true, false},
+		{"malloc", "_Z6mallocm", true, true},
+		{"ns::malloc", "_ZN2ns1W3runEi", true, false},
+		{"mall*", "_ZN2ns1W3runEi", true, false},
+		{"basic_string", "_ZNSsC1Ev", true, false},
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct pattern p;
+
+		pattern_init(&p, rows[i].text, strlen(rows[i].text));
+		assert_int_equal(pattern_matches(&p, rows[i].symbol), rows[i].is_meant);
+		assert_int_equal(p.demangler.full.s != NULL, rows[i].is_demangled);
+		pattern_done(&p);
+	}
+	assert_true(means_last_part("basic_string", "_ZNSsC1Ev"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -223,6 +251,7 @@ int main(void)
 		cmocka_unit_test(distances),
 		cmocka_unit_test(parts),
 		cmocka_unit_test(specs),
+		cmocka_unit_test(words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
