@@ -158,9 +158,11 @@ static void put_first_records(struct bytes *b, const struct perfdata_facts *fact
 static void put_early(struct bytes *b, const struct perfdata_facts *facts, uint64_t off)
 {
 	struct perfdata_early early = {.magic = PERFDATA_EARLY_MAGIC};
+	struct perfdata_facts known = *facts;
 	struct bytes sections = {0};
 
-	if (perfdata_features(facts, off + sizeof early, &sections, early.features))
+	known.argc = 0; /* `resolve --no-cmdline` looks for it in one place */
+	if (perfdata_features(&known, off + sizeof early, &sections, early.features))
 		b->failed = true;
 	bytes_put(b, &early, sizeof early);
 	bytes_put(b, sections.vec.v, sections.vec.n);
