@@ -320,12 +320,16 @@ static void count_in_use(struct heap_scan *s)
 	}
 }
 
+/* all * n / of, rounded, and all of it for n = of. */
+static uint64_t up_to(uint64_t all, uint64_t n, uint64_t of)
+{
+	return n >= of ? all : (uint64_t)((long double)all * n / of);
+}
+
 /* The share of `part` in `all`, where those before it of `of` had `before`: sums are exact. */
 static uint64_t share(uint64_t all, uint64_t before, uint64_t part, uint64_t of)
 {
-	const unsigned __int128 whole = all;
-
-	return of ? (uint64_t)(whole * (before + part) / of) - (uint64_t)(whole * before / of) : 0;
+	return of ? up_to(all, before + part, of) - up_to(all, before, of) : 0;
 }
 
 static void take_share(const struct amount *all, const struct amount *of, struct amount *before,
