@@ -508,7 +508,7 @@ static int drain_rest(struct recording *r, struct err *err)
 	for (int k = 0; k < RING_KINDS; k++)
 		session_enable(&r->session, k, false);
 	r->drain.is_over = true;
-	end_ns = clock_ns(CLOCK_MONOTONIC);
+	r->facts.end_ns = end_ns = clock_ns(CLOCK_MONOTONIC);
 	/* Continues even if nothing can be written any more, to count what is lost. */
 	while (!rc && !complete) {
 		rc = drain_all(&r->drain, &complete, err);

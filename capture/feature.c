@@ -151,6 +151,12 @@ static void put_sample_time(const struct perfdata_facts *f, struct bytes *b)
 	bytes_u64(b, f->last_sample_ns);
 }
 
+static void put_end_time(const struct perfdata_facts *f, struct bytes *b)
+{
+	if (f->end_ns)
+		bytes_u64(b, f->end_ns);
+}
+
 static void put_clockid(const struct perfdata_facts *f, struct bytes *b)
 {
 	struct timespec res;
@@ -228,13 +234,14 @@ static const struct feature_row {
 	{FEATURE_CLOCK_DATA, put_clock_data},
 	{FEATURE_BUNDLE, put_bundle},
 	{FEATURE_RUNTIME_CODE, put_runtime_code},
+	{FEATURE_END_TIME, put_end_time},
 };
 
 #define N_ROWS (sizeof rows / sizeof *rows)
 
 static bool is_known_at_end(unsigned bit)
 {
-	return bit == FEATURE_SAMPLE_TIME || bit == FEATURE_BUILD_ID;
+	return bit == FEATURE_SAMPLE_TIME || bit == FEATURE_END_TIME || bit == FEATURE_BUILD_ID;
 }
 
 /* The entries of the section are records already, but for their type. */

@@ -28,7 +28,8 @@ struct perfdata_facts {
 	char *const *argv; /* of the recorder */
 	int argc;
 	uint64_t first_sample_ns, last_sample_ns;
-	bool has_clock; /* times are CLOCK_MONOTONIC; the next two are one moment in both clocks */
+	uint64_t end_ns; /* of the recording; 0: not known */
+	bool has_clock;	 /* times are CLOCK_MONOTONIC; the next two are one moment in both clocks */
 	uint64_t clock_wall_ns, clock_ns;
 	int compress_level; /* 0: not compressed */
 	uint64_t raw_bytes, data_bytes;

@@ -168,6 +168,27 @@ static void keep_facts(struct loaded *l)
 	facts_of_times(&l->facts, perf_file_info(l->file), l->profile);
 }
 
+/* When calls ended that no event of their own tells. What lies behind the window of --time does not
+ * count. */
+static int keep_ends(struct loaded *l, const struct load_options *opt, struct err *err)
+{
+	struct profile *p = l->profile;
+	const struct perf_task_end *ends;
+	const size_t n = perf_file_task_ends(l->file, &ends);
+	const uint64_t window_ns = opt->filter.time.end_ns;
+	uint64_t end_ns = perf_file_info(l->file)->end_ns;
+
+	if (opt->filter.time.is_percent)
+		return 0;
+	for (size_t i = 0; i < n && (!window_ns || ends[i].time_ns <= window_ns); i++) {
+		if (vec_push(&p->task_ends, ends[i]))
+			return err_nomem(err);
+		end_ns = ends[i].time_ns > end_ns ? ends[i].time_ns : end_ns;
+	}
+	p->end_ns = window_ns && window_ns < end_ns ? window_ns : end_ns;
+	return 0;
+}
+
 static int open_recording(struct loaded *l, const struct load_options *opt, struct err *err)
 {
 	int rc = pipeline_open(l, opt, err);
@@ -190,6 +211,8 @@ static int load_recording(struct loaded *l, const struct load_options *opt, stru
 	l->interrupted = opt->stop && *opt->stop;
 	if (!rc)
 		keep_facts(l);
+	if (!rc)
+		rc = keep_ends(l, opt, err);
 	if (!rc && facts_of_modules(&l->facts, l->file))
 		rc = err_nomem(err);
 	if (!rc && !l->profile->samples.n)

@@ -68,6 +68,7 @@ void profile_free(struct profile *p)
 	vec_done(&p->nodes);
 	vec_done(&p->samples);
 	vec_done(&p->log);
+	vec_done(&p->task_ends);
 	vec_done(&p->events);
 	vec_done(&p->comments);
 	if (p->index_)

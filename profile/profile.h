@@ -167,6 +167,9 @@ struct profile {
 	VEC(struct profile_event) events;
 	const struct perf_file_info *info; /* NULL for profiles from other formats */
 	uint64_t first_ns, last_ns;	   /* over all samples */
+	/* With PROFILE_KEEP_TRACE: when recording ended (0: not known), and threads of it. */
+	uint64_t end_ns;
+	VEC(struct perf_task_end) task_ends;
 	/* Wall clock time of first_ns, since 1970, if `info` is NULL; 0: unknown. */
 	uint64_t wall_ns;
 	/* String ids: comments that another tool stored in the profile. */
@@ -393,7 +396,8 @@ enum span_role span_role_of(const char *event);
 enum span_end {
 	SPAN_RETURNED,
 	/* There is no event of its end, but a later one shows that it had ended: longjmp(), an
-	 * exception, or a way out that was not probed. end_ns is when that was seen. */
+	 * exception, a way out that was not probed, the end of the thread, exec(). end_ns is when
+	 * that was seen. */
 	SPAN_LEFT,
 	SPAN_OPEN, /* it went on when the recording ended; end_ns is that time */
 };

@@ -29,16 +29,18 @@ struct thread {
 	VEC(struct open_span) open;
 	struct open_span doubtful[DOUBTFUL_MAX];
 	size_t n_doubtful;
+	struct thread *next; /* of the same process */
 	bool is_go;
 };
 
 struct finder {
 	const struct profile *p;
 	struct spans *ret;
-	VEC(struct role) roles; /* by event */
-	VEC(uint32_t) next;	/* by index in the log: find_next() */
-	struct hash_table by_key;
+	VEC(struct role) roles;		  /* by event */
+	VEC(uint32_t) next;		  /* by index in the log: find_next() */
+	struct hash_table by_key, by_pid; /* by_pid: the last one of the process */
 	VEC(struct thread *) threads;
+	size_t n_ended; /* of the profile's task_ends */
 };
 
 /* ---- pairs of events ------------------------------------------------------------------------ */
@@ -156,6 +158,10 @@ static struct thread *thread_of(struct finder *f, const struct profile_log_entry
 		return NULL;
 	}
 	t->is_go = is_go;
+	at = hash_get(&f->by_pid, hash_mix(2, e->pid));
+	t->next = at == HASH_NONE ? NULL : f->threads.v[at];
+	if (hash_put(&f->by_pid, hash_mix(2, e->pid), (uint32_t)f->threads.n - 1))
+		return NULL;
 	return hash_put(&f->by_key, key, (uint32_t)f->threads.n - 1) ? NULL : t;
 }
 
@@ -288,18 +294,59 @@ static int finish_span(struct finder *f, uint32_t exit, uint32_t begins)
 	return 0;
 }
 
+/* The calls of a thread end with it; those of its system calls that are open stay so in exec(). */
+static void end_thread(struct finder *f, struct thread *t, uint64_t now, bool is_exec)
+{
+	size_t n = 0;
+
+	while (t->n_doubtful)
+		give_up_doubtful(f, t, t->n_doubtful - 1);
+	for (size_t i = 0; i < t->open.n; i++)
+		if (is_exec && t->open.v[i].is_flat)
+			t->open.v[n++] = t->open.v[i];
+		else
+			end_span(f, &t->open.v[i], now, SPAN_NONE, SPAN_LEFT);
+	t->open.n = n;
+}
+
+/* Goroutines are of no thread: they end with the process, whose first thread Go never ends. */
+static void end_task(struct finder *f, const struct perf_task_end *e)
+{
+	const uint32_t last = hash_get(&f->by_pid, hash_mix(2, e->pid));
+	const uint32_t own = hash_get(&f->by_key, hash_mix(e->pid, e->tid));
+
+	if (!e->is_exec && own != HASH_NONE)
+		end_thread(f, f->threads.v[own], e->time_ns, false);
+	if (!e->is_exec && e->pid != e->tid)
+		return;
+	for (struct thread *t = last == HASH_NONE ? NULL : f->threads.v[last]; t; t = t->next)
+		if (e->is_exec || t->is_go)
+			end_thread(f, t, e->time_ns, e->is_exec);
+}
+
+/* What ended before a time. */
+static void end_tasks(struct finder *f, uint64_t now)
+{
+	const struct profile *p = f->p;
+
+	while (f->n_ended < p->task_ends.n && p->task_ends.v[f->n_ended].time_ns < now)
+		end_task(f, &p->task_ends.v[f->n_ended++]);
+}
+
 /* What is open or in doubt at the end of the recording. */
 static void finish_all(struct finder *f)
 {
 	struct spans *r = f->ret;
+	const uint64_t end_ns = f->p->end_ns > f->p->last_ns ? f->p->end_ns : f->p->last_ns;
 
+	end_tasks(f, UINT64_MAX);
 	for (size_t i = 0; i < f->threads.n; i++) {
 		struct thread *t = f->threads.v[i];
 
 		while (t->n_doubtful)
 			give_up_doubtful(f, t, t->n_doubtful - 1);
 		while (t->open.n)
-			end_span(f, &t->open.v[--t->open.n], f->p->last_ns, SPAN_NONE, SPAN_OPEN);
+			end_span(f, &t->open.v[--t->open.n], end_ns, SPAN_NONE, SPAN_OPEN);
 		vec_done(&t->open);
 		free(t);
 	}
@@ -363,6 +410,7 @@ static int take_event(struct finder *f, uint32_t i)
 	const uint32_t behind = role.ends ? beginning_behind(f, i) : SPAN_NONE;
 	int rc = 0;
 
+	end_tasks(f, f->p->log.v[i].time_ns);
 	if (role.begins && f->ret->of_entry.v[i] == SPAN_NONE)
 		rc = begin_span(f, i, role.is_flat);
 	if (behind != SPAN_NONE)
@@ -391,6 +439,7 @@ int spans_find(struct spans *ret, const struct profile *p, struct err *err)
 	vec_done(&f.roles);
 	vec_done(&f.threads);
 	hash_done(&f.by_key);
+	hash_done(&f.by_pid);
 	return rc ? err_nomem(err) : 0;
 }
 

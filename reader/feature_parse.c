@@ -118,6 +118,12 @@ static int parse_sample_time(struct perf_file *f, struct buf *b)
 	return 0;
 }
 
+static int parse_end_time(struct perf_file *f, struct buf *b)
+{
+	f->info.end_ns = buf_u64(b);
+	return 0;
+}
+
 static int parse_clock_data(struct perf_file *f, struct buf *b)
 {
 	buf_skip(b, 4 + 4); /* version, clock id */
@@ -161,6 +167,7 @@ static const struct {
 	{FEATURE_SIMPLEPERF_FILE, .parse = simpleperf_parse_file},
 	{FEATURE_SIMPLEPERF_META_INFO, .parse = parse_meta_info},
 	{FEATURE_SIMPLEPERF_FILE2, .parse = simpleperf_parse_file2},
+	{FEATURE_END_TIME, .parse = parse_end_time},
 	/* name_events.c reads these when all events are known. */
 	{FEATURE_EVENT_DESC, .parse = NULL},
 	{FEATURE_PMU_MAPPINGS, .parse = NULL},

@@ -103,6 +103,7 @@ struct perf_file {
 	struct batch *filling; /* during perf_file_read() */
 	struct deferred_samples deferred_samples;
 	uint64_t chains_missing; /* of these, user chains that were not recorded */
+	VEC(struct perf_task_end) task_ends;
 	struct switches switches;
 	struct heap heap;
 	struct simpleperf simpleperf;

@@ -135,6 +135,7 @@ enum perfdata_feature {
 	FEATURE_SIMPLEPERF_INIT_MAP = 134,
 	/* Of capture; perf ignores them. 200-207: what a recording carries of its machine. */
 	FEATURE_RUNTIME_CODE = 208, /* functions.h, jit_codes_give() */
+	FEATURE_END_TIME = 209,	    /* u64: when recording ended, by the clock of samples */
 	FEATURE_N = 256,
 };
 

@@ -434,6 +434,7 @@ struct perf_file_info {
 	uint32_t cpus_available, cpus_online;
 	uint64_t total_mem_bytes;
 	uint64_t first_sample_ns, last_sample_ns; /* feature SAMPLE_TIME; 0 if absent */
+	uint64_t end_ns; /* when recording ended, by the clock of samples; 0: not known */
 	/* Feature CLOCK_DATA: one moment in wall clock time and in the clock of the samples. */
 	uint64_t clock_wall_ns, clock_ref_ns;
 	/* Modification time of the recording itself; 0 for standard input. */
@@ -441,6 +442,15 @@ struct perf_file_info {
 	bool is_pipe, is_big_endian, is_simpleperf, is_compressed;
 };
 const struct perf_file_info *perf_file_info(const struct perf_file *f);
+
+/* A thread that ended, or a process that became another program, in time order; with trace_fields,
+ * valid until the next read. */
+struct perf_task_end {
+	uint64_t time_ns;
+	uint32_t pid, tid; /* is_exec: tid is 0, it is all threads */
+	bool is_exec;
+};
+size_t perf_file_task_ends(const struct perf_file *f, const struct perf_task_end **ret);
 
 /* The feature section of bundle/. */
 #define FEATURE_BUNDLE 200

@@ -8,6 +8,7 @@
 #include "reader/dso.h"
 #include "reader/format.h"
 #include "reader/record.h"
+#include "reader/task_ends.h"
 
 /* Turns the result of a machine function, which fails only when out of memory, into ours. */
 static int machine_result(struct perf_file *f, int rc)
@@ -147,6 +148,8 @@ int apply_comm(struct perf_file *f, struct record_view *v)
 	uint32_t pid = buf_u32(&v->b), tid = buf_u32(&v->b);
 
 	switches_note_exec(f, v);
+	if (task_ends_note_exec(f, v, pid))
+		return -ERR_NOMEM;
 	return machine_result(f, machine_comm(f->machine, pid, tid, buf_cstr(&v->b),
 					      v->misc & PERF_RECORD_MISC_COMM_EXEC));
 }
@@ -173,6 +176,8 @@ int apply_exit(struct perf_file *f, struct record_view *v)
 	buf_skip(&v->b, 4);
 	if (f->switches.on && !v->stream)
 		rc = switches_end_thread(f, tid, buf_u64(&v->b));
+	if (!rc)
+		rc = task_ends_note_exit(f, v, pid, tid);
 	if (rc)
 		return rc;
 	return machine_result(f, machine_exit(f->machine, pid, tid));

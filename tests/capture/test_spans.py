@@ -173,8 +173,8 @@ int main(void) { f_some(1); f_some(2); return 1; }
 """
 make("end.c", ENDLESS, "gcc -O2 end.c -o end")
 p = capture("-e", "call:./end:f_die", "--", "./end")
-tap.check(p.returncode == 0 and [s[2:3] + (s[1],) for s in lines()] == [("f_die", None)] and p.stderr.count("never returns: its calls have no end") == 1,
-          "a function that never returns: its calls are told, without an end", p.stderr, lines())
+tap.check(p.returncode == 0 and [s[:1] + s[2:3] for s in lines()] == [("<=", "f_die")] and p.stderr.count("never returns: its calls have no end") == 1,
+          "a function that never returns: its calls end with the thread", p.stderr, lines())
 p = capture("-e", "call:./end:f_*", "--", "./end")
 tap.check([s[2] for s in lines()] == ["f_some", "f_some", "f_rare", "f_die"] and "functions that never return: 1;" in p.stderr, "among others: how many", p.stderr, lines())
 p = run([CAPTURE, "-l", "return:./end:f_die"], check=False)
@@ -183,6 +183,33 @@ part = next((line.split()[-1] for line in run(["nm", "end"]).stdout.splitlines()
 if part:
     p = capture("-e", f"call:./end:{part}", "-e", f"uprobe:./end:{part}", "--", "./end", check=False)
     tap.check(p.returncode == 0 and p.n_samples == 2, "the rare part of a function, by the name that symbols have", part, p.stderr)
+
+# ---- calls that end with the thread, with the program, or not at all --------------------------------
+ENDS = r"""
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+#define N __attribute__((noipa))
+static volatile int sink;
+N void f_quit(int n) { sink = n; pthread_exit(0); }
+N void f_hang(int n) { struct timespec t = {60, 0}; sink = n; nanosleep(&t, 0); sink++; }
+N void f_exec(char **argv) { sink++; execv(argv[0], (char *[]){argv[0], "again", 0}); sink++; }
+static void *quit(void *arg) { f_quit(1); return arg; }
+int main(int argc, char **argv)
+{
+	pthread_t t;
+	if (argc == 1) { pthread_create(&t, 0, quit, 0); pthread_join(t, 0); usleep(300000); f_exec(argv); }
+	f_hang(2);
+}
+"""
+make("ends.c", ENDS, "gcc -O2 -w -pthread ends.c -o ends")
+capture("--duration", "1.5", "-e", "call:./ends:f_*,call:./ends:main", "--", "./ends", check=False)
+spans = {s[2] + (s[4] or ""): s for s in lines() if isinstance(s, tuple)}
+weights = {line.rpartition(" ")[0].rpartition(";")[2]: int(line.rpartition(" ")[2]) for line in run([RESOLVE, "-q", "--no-inline", "--weigh", "duration", "perf.data"]).stdout.splitlines()}
+text = run([RESOLVE, "-q", "-f", "timeline", "perf.data"]).stdout
+tap.check([s[0] for s in lines() if s[2] in ("f_quit", "f_exec")] == ["<=", "<="] and weights["f_quit"] < 290e6, "a thread that ends within calls ends them, exec() too", lines(), weights)
+tap.check(weights["f_hang"] > 100e6, "a call that has not returned weighs until the recording or the thread ends", weights)
+tap.check(len(re.findall(r"\| main\(", text)) == 2, "the program that exec() begins is not in the call", text)
 
 # ---- exceptions, Go -----------------------------------------------------------------------------
 make("x.cc", THROWS, "g++ -O2 x.cc -o x")
