@@ -476,6 +476,29 @@ static bool is_code(struct elf_image *img, uint64_t vaddr)
 	return false;
 }
 
+/* Is an address within an instruction of the function that its symbol, else its call frame
+ * information, says? */
+static bool is_within_insn(const struct search *s, const struct func *symbol, uint64_t vaddr)
+{
+	struct func f = symbol ? *symbol : (struct func){0};
+	struct cfi_index ix = {0};
+	struct function_code code;
+	struct cfi_fde fde;
+
+	if (!symbol) {
+		cfi_index_open_eh(&ix, s->mod->image);
+		if (cfi_index_find(&ix, vaddr, &fde) == 1) {
+			f.start = fde.start;
+			f.end = fde.end;
+		}
+		cfi_index_done(&ix);
+	}
+	if (vaddr <= f.start || vaddr >= f.end)
+		return false;
+	code = code_of(s, &f);
+	return code.n && code_place_at(&code, vaddr - f.start) == CODE_PLACE_INSIDE;
+}
+
 static int find_address(struct search *s, uint64_t vaddr, struct err *err)
 {
 	struct func_cursor cursor = {0};
@@ -483,6 +506,7 @@ static int find_address(struct search *s, uint64_t vaddr, struct err *err)
 	struct go_table go;
 	char name[32];
 	uint64_t off;
+	bool is_within;
 	int rc;
 
 	s->ret->is_go = go_table_open(&go, s->mod->image);
@@ -494,9 +518,15 @@ static int find_address(struct search *s, uint64_t vaddr, struct err *err)
 	rc = functions_read(s->mod, &s->tab);
 	at = rc ? NULL : functab_find(&s->tab, vaddr, &cursor);
 	s->ret->is_start = at && at->start == vaddr && !match_is_part(at->name);
+	is_within = !rc && is_within_insn(s, at, vaddr);
 	functab_done(&s->tab);
 	if (rc)
 		return err_nomem(err);
+	if (is_within)
+		return err_set(err, ERR_NOT_FOUND, s->ret->path,
+			       "%s: no instruction begins there, and a probe within one would end "
+			       "the program; `objdump -d` shows where they begin",
+			       name);
 	return places_add(s->ret, off, 0, name) ? err_nomem(err) : 0;
 }
 

@@ -473,6 +473,13 @@ for what, words in (("call:./p:0x1139", "not known where"), ("call:./p:f_leaf+4"
 p = run([CAPTURE, "-e", "uprobe:./p:f_leaf+2", "--", "./p"], check=False)
 inside = p.returncode == 2 and "no instruction begins there" in p.stderr
 tap.check(inside or run(["objdump", "-d", "p", "--disassemble=f_leaf"]).stdout.count("+0x2>") > 0 or p.returncode == 0, "no probe within an instruction", p.stderr)
+# An address behind the first byte of an instruction of several, with the symbols and without them.
+insn = next(m for m in re.finditer(r"^ +([0-9a-f]+):\t((?:[0-9a-f]{2} ){3,})", run(["objdump", "-d", "--disassemble=f_switch", "p"]).stdout, re.M))
+run(["strip", "-o", "bare", "p"])
+for program in ("p", "bare"):
+    for plus, code in ((1, 2), (0, 0)):
+        p = run([CAPTURE, "-l", f"uprobe:./{program}:{int(insn[1], 16) + plus:#x}"], check=False)
+        tap.check(p.returncode == code and (not code or "no instruction begins there" in p.stderr), f"{program}: an address {'within' if plus else 'at'} an instruction", p.stdout, p.stderr)
 names = run([CAPTURE, "--list", "return:./p:f_switch"]).stdout.splitlines()
 listing = run(["objdump", "-d", "--no-show-raw-insn", "--disassemble=f_switch", "p"]).stdout
 returns = [int(m[1], 16) for m in re.finditer(r"^ +([0-9a-f]+):\s+ret", listing, re.M)]
