@@ -1,6 +1,7 @@
 /* task_ends.c - when threads ended or became another program: their calls ended then, too. */
 #include "reader/task_ends.h"
 
+#include "base/vec.h"
 #include "reader/reader.h"
 
 /* EXIT has a time of its own, which is of the same clock as the trailer's only without a clockid.
