@@ -46,7 +46,7 @@ def compare(name, p, what):
 p = capture("--alloc=16K", "-m", "16M", "-o", "all.data", "--", "./allocates", "1")
 tap.check(p.n_lost == 0, "nothing is lost", p.stderr)
 wanted = compare("all.data", p, "each call")
-stacks = run([RESOLVE, "-q", "--event", "alloc_space", "all.data"]).stdout
+stacks = run([RESOLVE, "-q", "--no-inline", "--event", "alloc_space", "all.data"]).stdout
 tap.check(";main;make_small;malloc " in stacks and ";main;grow;malloc " in stacks and ";main;grow;realloc " in stacks, "with the stacks of the calls", stacks)
 p = capture("--alloc", "-m", "16M", "-o", "rare.data", "--", "./allocates", "1")
 totals = {e: sum(sums("rare.data", e).values()) for e in EVENTS}

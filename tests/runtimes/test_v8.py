@@ -36,7 +36,11 @@ def main():
         return tap.skip("V8", "no node")
     if os.uname().machine != "x86_64":
         return tap.skip("V8", "the first and last instructions of its functions are known for x86-64 only")
+    # What is inlined has no frame: by Maglev, on by default since V8 12, and in wasm.
+    known = run(["node", "--v8-options"]).stdout
+    by_frames = [f"--no-{how}" for how in ("maglev", "wasm-inlining") if f"--{how} " in known]
     for mode, flags in ("js", ["--no-turbo-inlining"]), ("js", ["--no-opt", "--no-sparkplug"]), ("wasm", []):
+        flags = [*by_frames, *flags]
         what = " ".join([mode, *flags])
         _, stats = record("bare.data", flags, mode)
         n, roots = stats["user_stacks"], stats["root"]
