@@ -189,7 +189,8 @@ if os.geteuid() == 0:
                   "--cgroup: its processes and no other", ({s.pid for s in d.samples()}, inside.pid))
         tap.check(any(m.pid == inside.pid and m.path == load for m in d.maps()), "--cgroup: with their maps")
         # A container's, by the beginning of its id; podman's monitor is not it.
-        ids = [f"4f3e2d1c0b9a{i}{os.getpid():051d}" for i in (0, 1)]
+        begin = os.urandom(6).hex()
+        ids = [f"{begin}{i}{os.getpid():051d}" for i in (0, 1)]
         inner = [os.path.join(group, f"libpod-conmon-{ids[0]}.scope"), os.path.join(group, f"docker-{ids[0]}.scope"), os.path.join(group, ids[1])]
         for folder in inner:
             os.mkdir(folder)
