@@ -194,7 +194,8 @@ int main(int n, char **v) { unsigned long x = 1; for (long r = atol(v[1]); r; r-
 
 def other_compiler():
     build("told", TOLD, "-O2", "-g", "-DHELPER=2000", "-DMORE=0")
-    build("told-gcc", TOLD, "-O2", "-g", "-DHELPER=12000", "-DMORE=0")
+    # What it is compiled into keeps its own time: else the time has only moved.
+    build("told-gcc", TOLD, "-O2", "-g", "-DHELPER=12000", "-DMORE=10000")
     if not shutil.which("clang"):
         tap.skip("another compiler", "no clang")
         return
@@ -204,9 +205,11 @@ def other_compiler():
         subprocess.run(["clang", "-O2", "-g", "-DHELPER=12000", f"-DMORE={more}", "-o", name, f"{name}.c"], check=True)
     for new, want, why in (("told-gcc", (1, "REGRESSED", None), "the same compiler: a small inlined function that grew fails"), ("told-clang", (0, "moved", "other compiler"), "another compiler: not alone"),
                            ("more-clang", (1, "REGRESSED", None), "another compiler, and what it is compiled into grew: it fails")):
-        code, r = job(new, "./told", f"./{new}", ["1000"], options=("--total", "900%"))
+        code, r = job(new, "./told", f"./{new}", ["2000"], options=("--total", "900%"))
         f = next((f for f in r["findings"] if f["key"] == "helper" and f["kind"] == "self"), {})
-        tap.check((code, f.get("verdict"), f.get("moved")) == want, why, code, f)
+        # With few samples that the whole is as long as before may show, too.
+        shifted = want[1] == "moved" and (code, f.get("verdict"), f.get("moved")) == (0, "moved", "shifted")
+        tap.check(shifted or (code, f.get("verdict"), f.get("moved")) == want, why, code, f)
         tap.check(any("the compilers differ" in w for w in r.get("warnings", [])) == new.endswith("clang"), "the report says that the compilers differ, if they do", r.get("warnings"))
 
 
@@ -216,7 +219,7 @@ def unseen():
         build(name, UNSEEN, "-O2", *flags.split())
     for new, want, why in (("in-second", (0, "moved", "perhaps inlined"), "what was inlined into one is inlined into another: nothing fails"),
                            ("second-slower", (1, "REGRESSED", None), "another lost as much, but neither is longer or shorter: it fails")):
-        code, r = job(new, "./in-first", f"./{new}", ["1200"], options=("--total", "900%"))
+        code, r = job(new, "./in-first", f"./{new}", ["2400"], options=("--total", "900%"))
         f = next((f for f in r["findings"] if f["key"] == "second" and f["kind"] == "self"), {})
         tap.check((code, f.get("verdict"), f.get("moved")) == want, f"without debug information: {why}", code, f)
 
@@ -233,7 +236,7 @@ def job(name, old, new, old_words, new_words=None, options=()):
 def live():
     build("near", PLACED, "-O2", "-g", "-fno-builtin")
     build("far", PLACED, "-O2", "-g", "-fno-builtin", "-falign-functions=64")
-    code, r = job("layout", "./near", "./far", ["900"], options=("--total", "900%"))
+    code, r = job("layout", "./near", "./far", ["1800"], options=("--total", "900%"))
     hot = next((f for f in r["findings"] if f["key"] == "hot" and f["kind"] == "self"), {})
     tap.check(code == 0 and hot.get("verdict") == "environment" and r["design"]["same_code"], "slower by nothing that is in the program: environment, nothing fails", code, hot, r["design"])
     names = sorted(os.listdir("runs-layout")) if code != 2 else []
