@@ -261,7 +261,7 @@ def second_interrupt():
             p.kill()
         if "the bundle is left out" in err:
             break
-    if p.returncode == 0:
+    if p.returncode == 0 or re.search(r"bundle of .* made in 0\.(0|1[0-4])", err):  # before the second one came
         return tap.skip("^C twice", "bundles are made too fast here")
     until(lambda: has_ended(program), "the program to end with capture")
     beside = run([RESOLVE, "-q", "y.data"]).stdout
