@@ -1,8 +1,8 @@
 /* declare.c - what debug information says of the functions that were found. */
+#include "base/err.h"
 #include "dwarf/dwarf.h"
 #include "modules/modules.h"
-#include "probe/probe.h"
-#include "reader/reader.h"
+#include "probe/places.h"
 
 static int declare(const struct probe_places *found, struct module *mod, probe_declared *each,
 		   void *arg, struct err *err)
@@ -26,20 +26,12 @@ static int declare(const struct probe_places *found, struct module *mod, probe_d
 
 int probe_declarations(struct probe_places *found, probe_declared *each, void *arg, struct err *err)
 {
-	struct dso dso = {.kind = DSO_FILE, .path = found->path};
-	struct modules *modules;
-	struct module *mod;
-	int rc = modules_new(&modules, NULL, err);
+	struct probe_file f;
+	int rc = probe_file_open(&f, found->path, err);
 
 	if (rc)
 		return rc;
-	mod = modules_get(modules, &dso);
-	if (!mod || !module_debug(modules, mod))
-		rc = err_nomem(err);
-	else if (!mod->image)
-		rc = err_set(err, ERR_FORMAT, found->path, "%s", module_miss_text(mod->image_miss));
-	else
-		rc = declare(found, mod, each, arg, err);
-	modules_free(modules);
+	rc = declare(found, f.mod, each, arg, err);
+	probe_file_close(&f);
 	return rc;
 }

@@ -545,32 +545,26 @@ static int find_in_module(struct search *s, const struct probe_spec *spec, struc
 
 int probe_find(const struct probe_spec *spec, pid_t pid, struct probe_places *ret, struct err *err)
 {
-	struct dso dso = {.kind = DSO_FILE, .path = ret->path};
 	struct search s = {.ret = ret};
-	struct modules *modules;
+	struct probe_file f;
 	int rc;
 
 	memset(ret, 0, sizeof *ret);
 	rc = locate_file(spec->file, spec->file_len, pid, ret->path, err);
 	if (!rc)
-		rc = modules_new(&modules, NULL, err);
+		rc = probe_file_open(&f, ret->path, err);
 	if (rc)
 		return rc;
-	s.mod = modules_get(modules, &dso);
-	if (!s.mod || !module_debug(modules, s.mod))
-		rc = err_nomem(err);
-	else if (!s.mod->image)
-		rc = err_set(err, ERR_FORMAT, ret->path, "%s", module_miss_text(s.mod->image_miss));
-	else
-		rc = find_in_module(&s, spec, err);
+	s.mod = f.mod;
+	rc = find_in_module(&s, spec, err);
 	places_finish(ret);
-	places_drop_vector(ret);
+	places_drop_vector(ret, f.mod->image);
 	if (!rc && !ret->places.n && ret->n_vector)
 		rc = err_set(err, ERR_UNSUPPORTED, ret->path,
 			     "no probe can be there: it begins with a vector instruction, which "
 			     "the kernel takes for another one below a probe; FUNCTION+OFFSET of a "
 			     "later one can be probed");
-	modules_free(modules);
+	probe_file_close(&f);
 	return rc;
 }
 

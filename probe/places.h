@@ -1,10 +1,11 @@
-/* places.h - between find.c, usdt.c and lines.c. Private to probe/. */
+/* places.h - between the files of probe/. Private to it. */
 #ifndef PROBE_PLACES_H
 #define PROBE_PLACES_H
 
 #include "functions/functions.h"
 #include "modules/modules.h"
 #include "probe/probe.h"
+#include "reader/reader.h"
 
 /* Copies the name. Returns 0, or -1 when out of memory. */
 int places_add(struct probe_places *p, uint64_t off, uint64_t ref_ctr_off, const char *name);
@@ -12,10 +13,22 @@ int places_add(struct probe_places *p, uint64_t off, uint64_t ref_ctr_off, const
 /* Sorts them; of several names of one place the first stays. */
 void places_finish(struct probe_places *p);
 
+/* The file that probes are in. */
+struct probe_file {
+	struct dso dso;
+	struct modules *modules;
+	struct module *mod; /* with its image, and debug information if there is some */
+};
+/* Returns 0, or a negative value with *err: then nothing stays open. The path must live as long. */
+int probe_file_open(struct probe_file *f, const char *path, struct err *err);
+void probe_file_close(struct probe_file *f);
+
 /* Leaves out those at instructions that the kernel executes wrongly below a probe, and counts them
  * in n_vector. */
-void places_drop_vector(struct probe_places *p);
-/* Is the instruction encoded with VEX, EVEX or XOP? */
+void places_drop_vector(struct probe_places *p, struct elf_image *img);
+/* Is the instruction at this offset of a file encoded with VEX, EVEX or XOP? */
+bool is_vector_at(struct elf_image *img, uint64_t off);
+/* The same of its bytes. */
 bool is_vector_insn(const uint8_t *insn, size_t n, bool is_64_bit);
 
 /* All functions of a file that have a name. Returns 0, or -1 when out of memory. */

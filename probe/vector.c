@@ -6,13 +6,9 @@
  * vpbroadcastb, with which many of glibc's string functions begin, is taken for a jump, and does
  * nothing (Linux 6.18; also with perf's probes). */
 #include <elf.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "probe/places.h"
-
-enum { INSN_MAX = 15, HEADER_BYTES = 20 };
 
 static bool is_prefix(uint8_t byte)
 {
@@ -41,26 +37,23 @@ bool is_vector_insn(const uint8_t *insn, size_t n, bool is_64_bit)
 	}
 }
 
-void places_drop_vector(struct probe_places *p)
+bool is_vector_at(struct elf_image *img, uint64_t off)
 {
-	uint8_t head[HEADER_BYTES], insn[INSN_MAX];
-	const int fd = open(p->path, O_RDONLY | O_CLOEXEC);
-	uint16_t machine = EM_NONE;
+	const uint16_t machine = elf_image_machine(img);
+	size_t size = 0;
+	const uint8_t *bytes = elf_image_bytes(img, &size);
+
+	return (machine == EM_X86_64 || machine == EM_386) && off < size &&
+	       is_vector_insn(bytes + off, (size_t)(size - off), machine == EM_X86_64);
+}
+
+void places_drop_vector(struct probe_places *p, struct elf_image *img)
+{
 	size_t n = 0;
 
-	if (fd >= 0 && pread(fd, head, sizeof head, 0) == sizeof head)
-		memcpy(&machine, head + offsetof(Elf64_Ehdr, e_machine), sizeof machine);
-	if (machine == EM_X86_64 || machine == EM_386) {
-		for (size_t i = 0; i < p->places.n; i++) {
-			const struct probe_place *place = &p->places.v[i];
-			const ssize_t got = pread(fd, insn, sizeof insn, (off_t)place->off);
-
-			if (!is_vector_insn(insn, got > 0 ? (size_t)got : 0, machine == EM_X86_64))
-				p->places.v[n++] = *place;
-		}
-		p->n_vector = p->places.n - n;
-		p->places.n = n;
-	}
-	if (fd >= 0)
-		close(fd);
+	for (size_t i = 0; i < p->places.n; i++)
+		if (!is_vector_at(img, p->places.v[i].off))
+			p->places.v[n++] = p->places.v[i];
+	p->n_vector = p->places.n - n;
+	p->places.n = n;
 }
