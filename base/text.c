@@ -1,6 +1,7 @@
 /* text.c - growing text, numbers, and names made harmless. */
 #include "base/text.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,14 +74,14 @@ void text_dec(struct text *t, uint64_t v, unsigned width)
 	add_number(t, v, 10, width, ' ');
 }
 
-void text_int(struct text *t, int32_t v, unsigned width)
+void text_int(struct text *t, int64_t v, unsigned width)
 {
-	char buf[16];
+	char buf[32];
 
 	if (v >= 0)
-		text_dec(t, (uint32_t)v, width);
+		text_dec(t, (uint64_t)v, width);
 	else
-		text_add(t, buf, (size_t)snprintf(buf, sizeof buf, "%*d", (int)width, v));
+		text_add(t, buf, (size_t)snprintf(buf, sizeof buf, "%*" PRId64, (int)width, v));
 }
 
 void text_hex(struct text *t, uint64_t v, unsigned width)

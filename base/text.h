@@ -45,8 +45,8 @@ static inline void text_str(struct text *t, const char *s)
 /* As printf's %*lu and %*lx. */
 void text_dec(struct text *t, uint64_t v, unsigned width);
 void text_hex(struct text *t, uint64_t v, unsigned width);
-/* As printf's %*d: ids of tasks, where -1 is one that is exiting. */
-void text_int(struct text *t, int32_t v, unsigned width);
+/* As printf's %*ld. */
+void text_int(struct text *t, int64_t v, unsigned width);
 /* At least n digits, as printf's %0*lu and %0*lx. */
 void text_digits(struct text *t, uint64_t v, unsigned n);
 void text_hex_digits(struct text *t, uint64_t v, unsigned n);

@@ -4,7 +4,6 @@
 #include "output/call_special.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
 #include <linux/futex.h>
 #include <linux/netlink.h>
 #include <netinet/in.h>
@@ -15,14 +14,6 @@
 #include <sys/socket.h>
 
 #include "output/call_flags.h"
-
-static void add_number(struct text *t, int64_t v)
-{
-	char digits[32];
-
-	snprintf(digits, sizeof digits, "%" PRId64, v);
-	text_str(t, digits);
-}
 
 static void add_pointer(struct text *t, uint64_t v)
 {
@@ -71,7 +62,7 @@ static void add_fcntl(struct text *t, uint64_t command, uint64_t v)
 {
 	switch (find_command(command)->takes) {
 	case 'd':
-		add_number(t, (int32_t)v);
+		text_int(t, (int32_t)v, 0);
 		break;
 	case 'F':
 		add_fd_flags(t, (uint32_t)v);
@@ -149,7 +140,7 @@ static void add_protocol(struct text *t, uint64_t family, uint64_t v)
 	if (name)
 		text_str(t, name);
 	else
-		add_number(t, (int32_t)v);
+		text_int(t, (int32_t)v, 0);
 }
 
 /* ---- options of sockets ---------------------------------------------------------------------- */
@@ -248,7 +239,7 @@ static void add_name(struct text *t, const char *name, uint64_t v)
 	if (name)
 		text_str(t, name);
 	else
-		add_number(t, (int32_t)v);
+		text_int(t, (int32_t)v, 0);
 }
 
 static void add_level(struct text *t, uint64_t v)

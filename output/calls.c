@@ -213,14 +213,6 @@ void calls_pass(struct calls *c, size_t entry)
 
 /* ---- arguments ------------------------------------------------------------------------------ */
 
-static void add_number(struct text *t, int64_t v)
-{
-	char digits[32];
-
-	snprintf(digits, sizeof digits, "%" PRId64, v);
-	text_str(t, digits);
-}
-
 static void add_hex(struct text *t, uint64_t v)
 {
 	text_str(t, v ? "0x" : "0");
@@ -237,7 +229,7 @@ static void add_fd(struct calls *c, struct text *t, uint32_t pid, uint64_t arg, 
 		text_str(t, "AT_FDCWD");
 		return;
 	}
-	add_number(t, fd);
+	text_int(t, fd, 0);
 	if (!path)
 		return;
 	text_char(t, '<');
@@ -258,7 +250,7 @@ static void add_arg(struct calls *c, struct text *t, const struct span *s, const
 		add_fd(c, t, c->p->log.v[s->entry].pid, v, letter == 'D');
 	} else if (letter == 'd') {
 		/* Most are 32 bits wide, and the rest of the register may hold anything. */
-		add_number(t, v >> 32 && v >> 32 != UINT32_MAX ? (int64_t)v : (int32_t)v);
+		text_int(t, v >> 32 && v >> 32 != UINT32_MAX ? (int64_t)v : (int32_t)v, 0);
 	} else if (letter == 'u') {
 		text_dec(t, v, 0);
 	} else if (letter == 'p' || letter == 'b') {
@@ -585,7 +577,7 @@ static void add_typed(struct text *t, const char *type, size_t n, int64_t v)
 	} else if (name) {
 		text_clean(t, name, n_name);
 	} else if (is_signed) {
-		add_number(t, v);
+		text_int(t, v, 0);
 	} else {
 		text_dec(t, (uint64_t)v, 0);
 	}
@@ -653,7 +645,7 @@ void calls_result(struct calls *c, struct text *t, const struct span *s)
 				   : v > SMALL_MAX || v < -SMALL_MAX)
 		add_hex(t, (uint64_t)v);
 	else
-		add_number(t, v);
+		text_int(t, v, 0);
 }
 
 void calls_task(struct calls *c, struct text *t, const struct profile_log_entry *e)
