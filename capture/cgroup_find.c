@@ -18,7 +18,7 @@ struct search {
 	VEC(char *) todo; /* folders */
 	char *found;
 	char found_id[ID_BYTES + 1];
-	bool several, failed;
+	bool several, failed, too_many;
 };
 
 bool cgroup_is_id(const char *name)
@@ -46,7 +46,10 @@ static void see(struct search *s, const char *parent, const char *name)
 {
 	char id[ID_BYTES + 1], *path;
 
-	if (s->todo.n >= FOLDERS_MAX || asprintf(&path, "%s/%s", parent, name) < 0) {
+	s->too_many |= s->todo.n >= FOLDERS_MAX;
+	if (s->too_many)
+		return;
+	if (asprintf(&path, "%s/%s", parent, name) < 0) {
 		s->failed = true;
 		return;
 	}
@@ -93,12 +96,16 @@ int cgroup_find(const char *mount, const char *id, char **ret, struct err *err)
 		free(s.todo.v[i]);
 	vec_done(&s.todo);
 	*ret = s.found;
-	if (s.found && !s.several)
+	if (s.found && !s.several && !s.failed && !s.too_many)
 		return 0;
 	free(s.found);
 	*ret = NULL;
 	if (s.failed)
 		return err_nomem(err);
+	if (s.too_many)
+		return err_set(err, ERR_LIMIT, mount,
+			       "more than %d cgroups: name the container's by its path",
+			       FOLDERS_MAX);
 	if (s.several)
 		return err_set(err, ERR_NOT_FOUND, id,
 			       "several containers have an id that begins so");
