@@ -170,6 +170,36 @@ make("work.c", LONG_RUN, "gcc -O1 work.c -o work")
 for _ in range(2):
     p = capture("-e", "uprobe:./work:work", "--", "sh", "-c", "./work & for i in 1 2 3 4 5 6 7 8; do /bin/true; /bin/ls >names; done; wait")
     tap.check(p.n_samples == 40, "processes beside it end: no hit is lost", p.n_samples, p.stderr)
+# As on kernels before 6.12, which refuse what keeps probes in a command's processes alone.
+make("older.c", """#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
+long syscall(long nr, ...)
+{
+	static long (*next)(long, ...);
+	long v[6];
+	va_list ap;
+	va_start(ap, nr);
+	for (int i = 0; i < 6; i++)
+		v[i] = va_arg(ap, long);
+	va_end(ap);
+	if (nr == SYS_perf_event_open) {
+		const struct perf_event_attr *a = (const void *)v[0];
+		if (a->inherit && a->sample_type & PERF_SAMPLE_READ)
+			return errno = EINVAL, -1;
+	}
+	if (!next)
+		*(void **)&next = dlsym(RTLD_NEXT, "syscall");
+	return next(nr, v[0], v[1], v[2], v[3], v[4], v[5]);
+}
+""", "gcc -shared -fPIC -O1 older.c -o older.so")
+p = capture("-e", "uprobe:./work:work", "-o", "older.data", "--", "sh", "-c", "./work & for i in 1 2 3 4 5 6 7 8; do /bin/true; /bin/ls >names; done; wait",
+            env={**os.environ, "LD_PRELOAD": os.path.abspath("older.so")})
+read = 1 << 4  # PERF_SAMPLE_READ
+tap.check(p.n_samples == 40 and not any(a["sample_type"] & read for a in PerfData("older.data").attrs), "an older kernel: no hit is lost, too", p.n_samples, p.stderr)
 if tuple(map(int, os.uname().release.split(".")[:2])) >= (6, 12):
     beside = subprocess.Popen(["./work"])
     r = subprocess.Popen([CAPTURE, "-q", "-e", "uprobe:./work:work", "-o", "beside.data", "--", "./work"])
