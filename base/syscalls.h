@@ -18,15 +18,15 @@
  *	p a path, or another string with an end		b bytes, as many as the next argument says
  *	o permissions		S a signal
  *	O flags of open()	P protection of memory	M flags of mmap()	W whence of lseek()
- *	A mode of access()	C flags of clone()	N address family	F operation of
- *futex() K command of fcntl()	V advice of madvise()	T flags of *at()
+ *	A mode of access()	C flags of clone()	N address family
+ *	F operation of futex()	K command of fcntl()	V advice of madvise()	T flags of *at()
  *	E flags of pipe2() and dup3()	Y type of a socket	Q flags of epoll_create1()
  *	L operation of epoll_ctl()	I protocol of a socket	G flags of send() and recv()
  *	k what the command of fcntl() takes	R a limit	H what shutdown() ends
  *	i request of ioctl()	s, t level and option of a socket	w options of wait4()
  *	B what rt_sigprocmask() does	a code of arch_prctl()	g flags of getrandom()
- *	m flags of mremap()	c a clock	j flags of timers	q of timerfd_create()	l of
- *splice() */
+ *	m flags of mremap()	c a clock	j flags of timers
+ *	q of timerfd_create()	l of splice() */
 struct syscall {
 	char name[32];
 	char args[SYSCALL_ARGS_MAX + 1];

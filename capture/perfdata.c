@@ -153,8 +153,8 @@ static void put_first_records(struct bytes *b, const struct perfdata_facts *fact
 	bytes_done(&payload);
 }
 
-/* The sections that the end of the file gets, as far as they are known: the file of a recorder that
- * was killed has no others, and without names of events nobody knows what they are. */
+/* The sections that the end of the file gets, as far as they are known. Where the recorder is
+ * killed the file has no other ones, and they say which event is which. */
 static void put_early(struct bytes *b, const struct perfdata_facts *facts, uint64_t off)
 {
 	struct perfdata_early early = {.magic = PERFDATA_EARLY_MAGIC};
