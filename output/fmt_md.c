@@ -116,6 +116,20 @@ static void add_command(struct text *t, const struct profile *p, const struct ou
 		text_clean(t, opt->source, strlen(opt->source));
 }
 
+/* Waiting, and calls, take time, too, which is none of a processor. */
+static void add_sum(struct md *m, const struct profile_event *e)
+{
+	if (e->no_period)
+		return;
+	if (event_is_clock(e->attr.type, e->attr.config) && !e->is_ns)
+		add(m, ", %.3f s of processor time", (double)e->period / 1e9);
+	else if (profile_event_is_clock(e))
+		add(m, ", %.3f s in all", (double)e->period / 1e9);
+	else
+		add(m, ", %s %" PRIu64, profile_event_is_bytes(m->p, e) ? "bytes" : "weight",
+		    e->period);
+}
+
 static void add_head(struct md *m, uint32_t event)
 {
 	const struct profile *p = m->p;
@@ -138,10 +152,7 @@ static void add_head(struct md *m, uint32_t event)
 		add(m, "%" PRIu64 " samples of ", e->samples);
 	text_str(&m->t, "event ");
 	add_code(m, strtab_get(&p->strings, e->name), strtab_len(&p->strings, e->name), 60);
-	if (profile_event_is_clock(e) && !e->no_period)
-		add(m, ", %.3f s of processor time", (double)e->period / 1e9);
-	else if (!e->no_period)
-		add(m, ", weight %" PRIu64, e->period);
+	add_sum(m, e);
 	if (p->last_ns > p->first_ns)
 		add(m, ", taken within %.3f s", (double)(p->last_ns - p->first_ns) / 1e9);
 	if (info && info->os_release)

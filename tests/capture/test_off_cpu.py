@@ -139,6 +139,8 @@ run([RESOLVE, "-q", "-f", "pprof", "-o", "off.pb.gz", "off.data"])
 with gzip.open("off.pb.gz") as f:
     text = f.read()
 tap.check(b"off-cpu" in text and b"nanoseconds" in text, "pprof: off-cpu in nanoseconds")
+md = run([RESOLVE, "-q", "-f", "md", "off.data"]).stdout
+tap.check(" s in all" in md and "processor time" not in md, "md: waiting is no processor time", md[:300])
 speed = json.loads(run([RESOLVE, "-q", "-f", "speedscope", "-o", "-", "off.data"]).stdout)
 tap.check({p["unit"] for p in speed["profiles"]} == {"nanoseconds"}, "speedscope: nanoseconds", [p["unit"] for p in speed["profiles"]])
 long_ones = folded("off.data", "--off-cpu-thresh", "400", "--event", "off-cpu")
