@@ -205,11 +205,30 @@ void report_found(const struct regress *g, struct text *t)
 	text_str(t, line);
 }
 
+void report_compilers(const struct regress *g, struct text *t, const char *before)
+{
+	size_t i, n = 0;
+	char line[160];
+
+	for (i = 0; i < g->findings.n; i++)
+		n += g->findings.v[i].verdict == VERDICT_MOVED &&
+		     g->findings.v[i].how == MOVED_COMPILER &&
+		     g->findings.v[i].new > g->findings.v[i].base;
+	if (!n)
+		return;
+	snprintf(line, sizeof line,
+		 "%sother compilers: %zu that grew %s judged only with all of the module%s", before,
+		 n, n == 1 ? "was" : "were", *before == ' ' ? ")" : "");
+	text_str(t, line);
+}
+
 void report_headline(const struct regress *g, struct text *t)
 {
 	const struct regress_design *d = &g->design;
 
 	report_summary(g, t);
+	if (!regress_failed(g))
+		report_compilers(g, t, "; ");
 	if (regress_failed(g) || d->can_detect)
 		return;
 	if (d->is_few_runs)

@@ -24,6 +24,24 @@ static bool add_total(struct text *t, const struct regress *g, const struct find
 	return true;
 }
 
+/* Of next to nothing a growth says little: its part of the whole says more. */
+static void add_growth(struct text *t, const struct finding *f)
+{
+	char line[64];
+
+	if (f->verdict == VERDICT_GONE) {
+		text_str(t, "gone");
+		return;
+	}
+	if (isfinite(f->growth) && f->growth <= 10) {
+		text_str(t, show_growth(f).s);
+		return;
+	}
+	snprintf(line, sizeof line, "%s%+.2f points of the whole",
+		 isfinite(f->growth) ? "" : "new, ", 100 * f->impact);
+	text_str(t, line);
+}
+
 static void add_function(struct text *t, const struct regress *g, const struct finding *f)
 {
 	uint32_t line = 0;
@@ -44,7 +62,7 @@ static void add_function(struct text *t, const struct regress *g, const struct f
 		text_char(t, ')');
 	}
 	text_char(t, ' ');
-	text_str(t, f->verdict == VERDICT_GONE ? "gone" : show_growth(f).s);
+	add_growth(t, f);
 }
 
 /* The rows below the title: those shown, and what there was no room for or is folded away. */
@@ -100,9 +118,9 @@ static const struct {
 	const char *words;
 } quiet[] = {
 	{is_suspect, "Perhaps slower, not certain: "},
-	{is_outweighed, "Outweighed by what got faster: "},
 	{is_allowed, "Slower, as allowed: "},
 	{is_less, "Faster: "},
+	{is_outweighed, "Outweighed by what got faster: "},
 	{is_elsewhere, "Only moved or replaced: "},
 };
 
@@ -140,6 +158,27 @@ static void add_failed(struct text *t, const struct regress *g, const struct fin
 	add_first(t, g, f, count);
 }
 
+/* What got faster: of the whole, or only here. */
+static void add_less(struct text *t, const struct regress *g, const struct rows *rows,
+		     const struct finding *f, size_t count)
+{
+	const struct finding *slower;
+
+	if (g->findings.v[0].hi < 0) {
+		text_str(t, "Faster: ");
+		add_total(t, g, &g->findings.v[0]);
+		text_str(t, ": ");
+	} else {
+		text_str(t, "Faster in part, not shown of the whole: ");
+	}
+	add_first(t, g, f, count);
+	slower = first_of(rows, is_outweighed, &count);
+	if (!slower)
+		return;
+	text_str(t, "; outweighed: ");
+	add_first(t, g, slower, count);
+}
+
 static void add_quiet(struct text *t, const struct regress *g, const struct rows *rows)
 {
 	const struct finding *total = &g->findings.v[0], *f;
@@ -156,9 +195,11 @@ static void add_quiet(struct text *t, const struct regress *g, const struct rows
 		/* The whole counts more than a part of it. */
 		if (!f || (is_faster && quiet[i].is_meant != is_less))
 			continue;
+		if (quiet[i].is_meant == is_less) {
+			add_less(t, g, rows, f, count);
+			return;
+		}
 		text_str(t, quiet[i].words);
-		if (quiet[i].is_meant == is_less && total->hi < 0 && add_total(t, g, total))
-			text_str(t, ": ");
 		add_first(t, g, f, count);
 		return;
 	}
@@ -211,6 +252,7 @@ void report_title(const struct regress *g, const struct finding *const *v, size_
 		add_confirmed(t, g);
 	if (regress_failed(g))
 		return;
+	report_compilers(g, t, " (");
 	if (d->is_few_runs)
 		text_str(t, " (fewer than 4 runs a side: nothing can fail)");
 	else if (!d->can_detect) {

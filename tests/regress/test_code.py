@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Is a function's code the same in two builds, but for where it lies? By construction: builds of one source that are laid
 out otherwise have the same code; builds in which one thing was changed have not, where it was changed."""
+import glob
 import json
 import os
 import re
@@ -210,6 +211,9 @@ def other_compiler():
         # With few samples that the whole is as long as before may show, too.
         shifted = want[1] == "moved" and (code, f.get("verdict"), f.get("moved")) == (0, "moved", "shifted")
         tap.check(shifted or (code, f.get("verdict"), f.get("moved")) == want, why, code, f)
+        if f.get("moved") == "other compiler":
+            said = regress("--base", *sorted(glob.glob(f"runs-{new}/base-*")), "--new", *sorted(glob.glob(f"runs-{new}/new-*")), "--total", "900%", "-q", "--md", "-").stdout
+            tap.check("judged only with all of the module" in said.splitlines()[0], "another compiler: the title says what was not judged by itself", said[:300])
         tap.check(any("the compilers differ" in w for w in r.get("warnings", [])) == new.endswith("clang"), "the report says that the compilers differ, if they do", r.get("warnings"))
 
 

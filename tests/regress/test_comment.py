@@ -56,6 +56,25 @@ tap.check(code == 0 and text.startswith("### Faster: -") and "`hash` -" in text.
 code, text = comment("--base", *base, "--new", *side("tenth", {k: v / 10 for k, v in {**BASE, "app;main;serve;parse;hash": 600}.items()}))
 tap.check(code == 0 and text.startswith("### Faster: -9") and "No change" not in text, "everything is faster: the title does not say that nothing changed", text)
 
+code, text = comment("--base", *base, "--new", *side("helper", {**BASE, "app;main;serve;parse;hash": 300, "app;main;serve": 290}))
+title = text.splitlines()[0]
+tap.check(code == 0 and ("Faster: `" not in title), "a function is faster, the whole takes as long: not simply faster", title)
+tiny = {**BASE, "app;main;serve;parse;hash": 600, "app;main;serve;sort": 2}
+code, text = comment("--base", *side("tiny", tiny), "--new", *side("large", {**tiny, "app;main;serve;sort": 900}))
+tap.check(code == 1 and re.search(r"`sort` [+]\d+\.\d+ points of the whole", text.splitlines()[0]), "the growth of next to nothing: its part of the whole", text.splitlines()[0])
+fell = {**BASE, "app;main;serve;parse;hash": 4000, "app;main;serve;parse;alloc": 60}
+code, text = comment("--base", *side("heavy", fell), "--new", *side("light", {**fell, "app;main;serve;parse;hash": 1000, "app;main;serve;parse;alloc": 180}))
+title = text.splitlines()[0]
+tap.check(code == 0 and re.match(r"### Faster: -[\d.]+ % CPU: `hash` -[\d.]+ %; outweighed: `alloc` [+]", title), "what got faster first, then what that outweighs", title)
+
+kernel = {**BASE, "app;main;serve;malloc;__do_sys_brk_[k]": 30, "app;main;serve;malloc;__do_sys_brk_[k];clear_page_erms_[k]": 100, "app;main;serve;malloc": 3000}
+code, r = findings("--base", *side("cold", kernel), "--new", *side("pages", {**kernel, "app;main;serve;malloc;__do_sys_brk_[k];clear_page_erms_[k]": 190}))
+failed = [f["key"] for f in r["findings"] if f["gated"]]
+tap.check(code == 0 and not failed, "the kernel cleared more pages: its system call does not fail for that", failed)
+kernel["app;main;serve;malloc;__do_sys_brk_[k];handle_mm_fault_[k]"] = 200
+code, r = findings("--base", *side("cold2", kernel), "--new", *side("pages2", {**kernel, "app;main;serve;malloc;__do_sys_brk_[k];handle_mm_fault_[k]": 500}))
+tap.check(code == 1, "what else the kernel does more fails", [(f["key"], f["verdict"]) for f in r["findings"]])
+
 few = side("few", {**BASE, "app;main;serve;parse;hash": 1200}, 3)
 code, text = comment("--base", *base[:3], "--new", *few)
 tap.check(code == 0 and text.startswith("### Perhaps slower, not certain: `hash` ") and "fewer than 4 runs" in text.splitlines()[0], "three runs: the title says that it is not certain", text)
