@@ -189,12 +189,18 @@ static void print_help(void)
 /* COMMAND.. :: COMMAND.. Returns the index of the second, or negative. */
 static int split_commands(char **argv, const char *usage, struct err *err)
 {
-	int i;
+	int i, k;
 
 	for (i = 0; argv[i] && strcmp(argv[i], "::"); i++)
 		;
 	if (!i || !argv[i] || !argv[i + 1])
 		return err_set(err, ERR_USAGE, NULL, "%s", usage);
+	for (k = i + 1; argv[k]; k++)
+		if (!strcmp(argv[k], "::"))
+			return err_set(
+				err, ERR_USAGE, NULL,
+				"a second '::': there are two sides; a command that has one as an "
+				"argument takes --shell");
 	argv[i] = NULL;
 	return i + 1;
 }

@@ -40,6 +40,7 @@ refused("no folder", "run", "--suite", "none", "--", "old", "::", "nowhere")
 refused("nowhere.suite", "run", "--suite", "nowhere.suite", "--", "old", "::", "fresh")
 refused("--suite is for regress run", "--suite", "none", "--base", "a", "--new", "b")
 refused("takes --shell", "run", "--", "true | cat", "::", "true")
+refused("a second '::'", "run", "--", "true", "::", "true", "::", "false")
 refused("quote it", "run", "--shell", "--", "true", "a", "::", "true")
 for option in ("-n", "-F", "-c"):
     refused(f"{option}: '0' is not a number from 1", "run", option, "0", "--", "true", "::", "true")
