@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import random
+import re
 import shlex
 import shutil
 import subprocess
@@ -50,6 +51,19 @@ def build_c(path, text, *flags):
         f.write(text)
     subprocess.run(["gcc", "-O2", "-g", *flags, "-o", path, path + ".c"], check=True)
     return path
+
+
+def copied(command, folder):
+    """The command with copies of its program and libraries, which lie elsewhere in memory. Left where they are: files of more than 32 MB, and compilers,
+    which look for their parts beside them."""
+    os.makedirs(folder)
+    program = os.path.realpath(shutil.which(command[0]))
+    listed = subprocess.run(["ldd", program], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+    for path in [program, *re.findall(r"=> (/\S+)", listed)]:
+        if os.path.getsize(path) < 32 << 20 and (path != program or command[0] not in ("gcc", "g++", "clang++")):
+            shutil.copy(path, os.path.join(folder, os.path.basename(command[0] if path == program else path)))
+    copy = os.path.join(folder, os.path.basename(command[0]))
+    return ["env", f"LD_LIBRARY_PATH={folder}", copy if os.path.exists(copy) else program, *command[1:]]
 
 
 def record(a, command, path):
@@ -98,7 +112,8 @@ def groups(a):
 
     def aa(nr, folder):
         name = names[nr % len(names)]
-        record_job(a, folder, {"base": programs[name], "new": programs[name]}, 5, {"kind": f"A/A {name}"})
+        sides = {side: copied(programs[name], os.path.abspath(f"{folder}/{side}")) if a.copies else programs[name] for side in ("base", "new")}
+        record_job(a, folder, sides, 5, {"kind": f"A/A {name}"})
 
     def tree(nr, folder):
         built = {kind: exam_tree.build(folder, a.seed + nr, kind) for kind in (None, *exam_tree.KINDS, *exam_tree.SLOWER) if not kind or not a.kinds or kind in a.kinds.split(";")}
@@ -140,6 +155,7 @@ def main(arguments=None):
     p.add_argument("--frequency", type=int, default=9999)
     p.add_argument("--kinds", help="only these changes of trees, with semicolons between them")
     p.add_argument("--programs", help="of A/A only these, with commas between them")
+    p.add_argument("--copies", action=argparse.BooleanOptionalAction, default=True, help="each side of an A/A job has copies of the program's files")
     p.add_argument("--seed", type=int, default=1000, help="of the first generated program")
     p.add_argument("--one", action="store_true", help="one recording for all runs of a job")
     p.add_argument("--only", help="these groups, with commas between them")
