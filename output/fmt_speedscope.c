@@ -71,9 +71,11 @@ static int add_symbols(struct speedscope *s)
 
 /* ---- threads -------------------------------------------------------------------------------- */
 
-/* A sample of a clock stands for the time before it. */
+/* A sample of a clock stands for the time before it, as do waits of which none was sampled. */
 static uint64_t entry_start(const struct profile_log_entry *e)
 {
+	if (e->wait_ns)
+		return e->time_ns;
 	return e->time_ns > e->period ? e->time_ns - e->period : 0;
 }
 
@@ -263,16 +265,22 @@ static bool is_time(const struct speedscope *s, const struct track *t)
 	return profile_event_is_clock(&s->p->events.v[t->event]) && !s->opt->count_samples;
 }
 
+/* In a track: the time, and how much of what is left has no samples. */
+struct reached {
+	uint64_t at, room;
+};
+
 /* The time without samples before this one, if it is at least as long as a sample stands for. A
- * shorter gap would split what ran continuously; it is added to the next gap. *at: the time reached
- * in the track. */
-static uint64_t gap_before(const struct profile_log_entry *e, uint64_t *at)
+ * shorter gap would split what ran continuously; it is added to the next gap. A wait that stands
+ * for later ones is as long as all of them, so gaps take no more than these leave. */
+static uint64_t gap_before(const struct profile_log_entry *e, struct reached *r)
 {
 	uint64_t begin = entry_start(e), gap = 0;
 
-	if (begin > *at && begin - *at >= e->period)
-		gap = begin - *at;
-	*at = add_saturated(*at, add_saturated(gap, e->period));
+	if (begin > r->at && (e->is_wait || begin - r->at >= e->period))
+		gap = begin - r->at < r->room ? begin - r->at : r->room;
+	r->room -= gap;
+	r->at = add_saturated(r->at, add_saturated(gap, e->period));
 	return gap;
 }
 
@@ -287,14 +295,34 @@ static bool has_gaps(const struct speedscope *s, const struct track *t)
 	return !t->is_all && is_time(s, t);
 }
 
+static struct reached begin_track(const struct speedscope *s, const struct track *t)
+{
+	struct reached r = {.at = UINT64_MAX, .room = 0};
+	uint64_t end = 0, sum = 0;
+	bool has_waits = false;
+
+	for (uint32_t i = t->first; i < t->first + t->n; i++) {
+		const struct profile_log_entry *e = entry_of(s, i);
+		const uint64_t its = add_saturated(e->time_ns, e->wait_ns);
+
+		r.at = entry_start(e) < r.at ? entry_start(e) : r.at;
+		end = its > end ? its : end;
+		sum = add_saturated(sum, e->period);
+		has_waits |= e->is_wait;
+	}
+	r.room = !has_waits ? UINT64_MAX : end - r.at > sum ? end - r.at - sum : 0;
+	return r;
+}
+
 /* From the track's first sample to its last, including gaps. */
 static uint64_t duration_of(const struct speedscope *s, const struct track *t)
 {
-	uint64_t at = entry_start(entry_of(s, t->first)), sum = t->weight;
+	struct reached r = begin_track(s, t);
+	uint64_t sum = t->weight;
 	uint32_t i;
 
 	for (i = t->first; has_gaps(s, t) && i < t->first + t->n; i++)
-		sum = add_saturated(sum, gap_before(entry_of(s, i), &at));
+		sum = add_saturated(sum, gap_before(entry_of(s, i), &r));
 	return sum;
 }
 
@@ -303,7 +331,7 @@ static void add_track_head(struct speedscope *s, const struct track *t)
 	uint64_t duration = duration_of(s, t), start = 0;
 
 	if (has_gaps(s, t))
-		start = entry_start(entry_of(s, t->first)) - s->start_ns;
+		start = begin_track(s, t).at - s->start_ns;
 	if (start > UINT64_MAX - duration) /* times that are none */
 		start = 0;
 	text_str(&s->out, "{\"type\":\"sampled\",\"name\":");
@@ -320,14 +348,15 @@ static void add_track_head(struct speedscope *s, const struct track *t)
  * weight. */
 static int write_items(struct speedscope *s, const struct track *t, bool weights, FILE *out)
 {
-	uint64_t at = entry_start(entry_of(s, t->first)), gap;
+	struct reached r = begin_track(s, t);
+	uint64_t gap;
 	uint32_t i;
 
 	for (i = t->first; i < t->first + t->n; i++) {
 		const struct profile_log_entry *e = entry_of(s, i);
 
 		text_str(&s->out, i > t->first ? "," : "");
-		gap = has_gaps(s, t) ? gap_before(e, &at) : 0;
+		gap = has_gaps(s, t) ? gap_before(e, &r) : 0;
 		if (gap && weights)
 			text_dec(&s->out, gap, 0);
 		if (gap)

@@ -23,9 +23,6 @@ struct finder {
 	struct page_spans *ret;
 	uint64_t least_ns; /* what took less is left out */
 	size_t room;	   /* for those that took just as long */
-	/* By index in the log: how long a wait lasted at most, as the next one of its thread began
-	 * then; 0: it is no wait. */
-	VEC(uint64_t) waits_ns;
 };
 
 static bool is_probe(const struct profile *p, const struct profile_log_entry *e)
@@ -35,46 +32,9 @@ static bool is_probe(const struct profile *p, const struct profile_log_entry *e)
 	return str_starts_with(name, "uprobe:") || str_starts_with(name, "usdt:");
 }
 
-/* A wait of --off-cpu and --wall: its weight is how long it lasted. */
-static bool find_state(const struct profile *p, const struct profile_log_entry *e,
-		       struct profile_label *ret)
-{
-	const struct profile_sample s = {.labels = e->labels};
-
-	return e->labels && p->events.v[e->event].is_ns && profile_label_named(p, &s, "state", ret);
-}
-
 static uint64_t length_of(const struct finder *f, size_t i, const struct span *s)
 {
-	return s ? s->end_ns - s->start_ns : f->waits_ns.v[i];
-}
-
-/* Waits that were not sampled count with the last one that was (reader/switches.h): of such a sum
- * only the beginning is known. */
-static int find_waits(struct finder *f)
-{
-	const struct profile *p = f->p;
-	struct hash_table last = {0};
-	struct profile_label state;
-	int rc = 0;
-
-	for (size_t i = 0; i < p->log.n && !rc; i++)
-		rc = vec_push(&f->waits_ns, 0);
-	for (size_t i = p->log.n; i-- > 0 && !rc;) {
-		const struct profile_log_entry *e = &p->log.v[i];
-		const uint64_t thread = (uint64_t)e->pid << 32 | e->tid;
-		uint32_t next;
-
-		if (!find_state(p, e, &state))
-			continue;
-		next = hash_get(&last, thread);
-		f->waits_ns.v[i] = e->period;
-		if (next != HASH_NONE && p->log.v[next].time_ns - e->time_ns < e->period)
-			f->waits_ns.v[i] = p->log.v[next].time_ns - e->time_ns;
-		rc = hash_put(&last, thread, (uint32_t)i);
-	}
-	hash_done(&last);
-	return rc;
+	return s ? s->end_ns - s->start_ns : f->p->log.v[i].wait_ns;
 }
 
 static void add_words(struct finder *f, size_t i, const struct span *s)
@@ -83,8 +43,10 @@ static void add_words(struct finder *f, size_t i, const struct span *s)
 	struct profile_label state;
 	size_t start;
 
-	if (f->waits_ns.v[i]) {
-		if (find_state(f->p, &f->p->log.v[i], &state) && state.text)
+	if (f->p->log.v[i].is_wait) {
+		const struct profile_sample one = {.labels = f->p->log.v[i].labels};
+
+		if (one.labels && profile_label_named(f->p, &one, "state", &state) && state.text)
 			text_str(t, state.text);
 	} else if (s) {
 		calls_name(&f->calls, t, s);
@@ -147,7 +109,7 @@ static bool begins(const struct finder *f, size_t i, const bool *shown, const st
 
 	*s = calls_span_at(&f->calls, i);
 	return shown[e->event] &&
-	       (*s || f->waits_ns.v[i] || (!f->calls.spans.is_end.v[i] && is_probe(f->p, e)));
+	       (*s || e->wait_ns || (!f->calls.spans.is_end.v[i] && is_probe(f->p, e)));
 }
 
 static int by_size(const void *a, const void *b)
@@ -188,7 +150,7 @@ int page_spans_find(struct page_spans *ret, const struct profile *p, const bool 
 	int rc = calls_init(&f.calls, p, err);
 	const struct span *s;
 
-	if (!rc && (find_waits(&f) || find_least(&f, shown)))
+	if (!rc && find_least(&f, shown))
 		rc = err_nomem(err);
 	for (size_t i = 0; !rc && i < p->log.n; i++) {
 		if (begins(&f, i, shown, &s) && add(&f, i, s))
@@ -196,7 +158,6 @@ int page_spans_find(struct page_spans *ret, const struct profile *p, const bool 
 		calls_pass(&f.calls, i);
 	}
 	calls_done(&f.calls);
-	vec_done(&f.waits_ns);
 	text_done(&f.text);
 	return rc;
 }

@@ -153,6 +153,8 @@ static int add_to_log(struct profile *p, const struct perf_sample *s, const stru
 		.pid = s->pid,
 		.tid = s->tid,
 		.cpu = s->cpu,
+		.wait_ns = s->wait_ns,
+		.is_wait = s->is_wait,
 		.stop = key->stop,
 		.is_left_out = t->is_left_out,
 		.has_stack = s->has_callchain,

@@ -115,10 +115,12 @@ struct profile_log_entry {
 	uint32_t node, event, comm, pid, tid, cpu;
 	/* String id: the fields of a tracepoint as text; 0: not kept, or unknown. */
 	uint32_t trace;
-	uint32_t detail; /* for profile_detail(); 0: none */
-	uint32_t values; /* string id: parameters by frame (values/values.h); 0: none */
-	uint32_t labels; /* as in struct profile_sample */
+	uint32_t detail;  /* for profile_detail(); 0: none */
+	uint32_t values;  /* string id: parameters by frame (values/values.h); 0: none */
+	uint32_t labels;  /* as in struct profile_sample */
+	uint64_t wait_ns; /* of a wait: how long this one was, from time_ns on; 0: not known */
 	uint8_t stop;
+	bool is_wait;	  /* its period is that of waits, also of others */
 	bool is_left_out; /* until profile_drop_left_out(): no sample, but may say when a call ends
 			   */
 	bool has_stack;	  /* the event records call chains or stacks (script then prints a block) */

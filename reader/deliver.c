@@ -276,7 +276,7 @@ static int deliver_held(struct perf_file *f, struct held *h, const uint64_t *ips
 }
 
 int deliver_weighed(struct perf_file *f, struct held *h, const struct perf_event *event,
-		    uint64_t weight)
+		    uint64_t weight, uint64_t own_ns)
 {
 	struct perf_sample *s;
 	struct sample_read read;
@@ -286,13 +286,15 @@ int deliver_weighed(struct perf_file *f, struct held *h, const struct perf_event
 		return rc;
 	s->event = event;
 	s->period = weight;
+	s->wait_ns = own_ns;
+	s->is_wait = true;
 	s->state = switches_state(f, s);
 	batch_commit(f, f->filling, s);
 	return 0;
 }
 
 int deliver_bare(struct perf_file *f, uint32_t pid, uint32_t tid, uint64_t time_ns,
-		 const struct perf_event *event, uint64_t weight)
+		 const struct perf_event *event, uint64_t weight, const char *state)
 {
 	static const struct perf_sample_extra none;
 	struct perf_sample *s = batch_room(f->filling);
@@ -308,6 +310,8 @@ int deliver_bare(struct perf_file *f, uint32_t pid, uint32_t tid, uint64_t time_
 		.cpumode = PERF_CPUMODE_UNKNOWN,
 		.has_callchain = true,
 		.event = event,
+		.state = state,
+		.is_wait = state != NULL,
 		.extra = &none,
 	};
 	if (sample_place(f, s))
@@ -442,8 +446,8 @@ static inline int deliver_sample(struct perf_file *f, struct batch *b, struct bl
 	if (chain_is_deferred(s, &cookie))
 		return hold(f, s, e, r, cookie);
 	if (f->switches.on && f->switches.wall &&
-	    event_is_clock(e->pub.attr.type, e->pub.attr.config))
-		s->event = f->switches.events[SWITCH_WAITS];
+	    event_is_clock(e->pub.attr.type, e->pub.attr.config) && switches_clock(f, s))
+		return -ERR_NOMEM;
 	return commit(f, b, s, &read);
 }
 

@@ -165,16 +165,18 @@ int deliver_deferred(struct perf_file *f, uint32_t tid, uint64_t cookie, const u
 		     size_t n);
 /* Adds all waiting samples to the batch, without user chains. */
 int deliver_all_held(struct perf_file *f);
-/* Delivers a copy of a sample as one of another event, with this weight. The caller frees it. */
+/* Delivers a copy of a sample as one of a wait, with this weight, of which own_ns is its own. The
+ * caller frees it. */
 int deliver_weighed(struct perf_file *f, struct held *h, const struct perf_event *event,
-		    uint64_t weight);
-/* Delivers a sample that has no more than a thread, a time and a weight. */
+		    uint64_t weight, uint64_t own_ns);
 /* Room for one more sample at the end of the batch, NULL when out of memory, and the sample in it.
  */
 struct perf_sample *deliver_room(struct batch *b);
 void deliver_commit(struct perf_file *f, struct batch *b, struct perf_sample *s);
+/* Delivers a sample that has no more than a thread, a time and a weight; of waits, the state and
+ * the time until which they were. */
 int deliver_bare(struct perf_file *f, uint32_t pid, uint32_t tid, uint64_t time_ns,
-		 const struct perf_event *event, uint64_t weight);
+		 const struct perf_event *event, uint64_t weight, const char *state);
 /* Places a held sample in the present maps of its process. */
 void held_refresh(struct perf_file *f, struct held *h, uint32_t pid, uint32_t tid, uint64_t epoch);
 

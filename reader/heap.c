@@ -180,7 +180,7 @@ int heap_end_some(struct perf_file *f)
 
 		if (!r->values[i])
 			continue;
-		rc = deliver_bare(f, r->pid, r->pid, r->time_ns, h->events[i], r->values[i]);
+		rc = deliver_bare(f, r->pid, r->pid, r->time_ns, h->events[i], r->values[i], NULL);
 		return rc ? rc : 1;
 	}
 	return 0;

@@ -301,9 +301,14 @@ struct perf_sample {
 	/* The path of its cgroup ("cgroup-25" if no record names that), equal paths by the same
 	 * pointer; valid until close. NULL: not recorded. */
 	const char *cgroup;
-	/* Of a wait (perf_file_options.off_cpu): "sleeping", "uninterruptible" ..; equal states by
-	 * the same pointer. NULL: not known, or no wait. */
+	/* Of a wait (perf_file_options.off_cpu): "sleeping", "uninterruptible" .., of a clock that
+	 * is one event with waits "running"; equal states by the same pointer. NULL: not known, or
+	 * no wait. */
 	const char *state;
+	/* The thread gave up its processor for that long; period counts waits of others, too, that
+	 * this one stands for. 0 of a wait: time_ns is the end of several. */
+	uint64_t wait_ns;
+	bool is_wait;
 	/* What the address that was accessed lies in: "[heap]", "[stack]", "[anon]", "[kernel]" or
 	 * the path of a file; equal ones by the same pointer; valid until close. NULL: not known,
 	 * or no address was recorded. */

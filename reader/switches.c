@@ -18,6 +18,8 @@
 #define MISC_SWITCH_OUT	    (1u << 13)
 #define MISC_SWITCH_PREEMPT (1u << 14)
 
+static const char STATE_READY[] = "runnable";
+
 /* ---- events --------------------------------------------------------------------------------- */
 
 static bool is_switch_event(const struct perf_file *f, const struct perf_event *e)
@@ -180,7 +182,7 @@ static int flush(struct perf_file *f, int kind, struct switch_share *s)
 	if (!s->held)
 		return 0; /* it counts with the first one */
 	if (s->counts)
-		rc = deliver_weighed(f, s->held, w->events[kind], s->ns);
+		rc = deliver_weighed(f, s->held, w->events[kind], s->ns, s->own_ns);
 	drop(w, &s->held);
 	s->ns = 0;
 	s->counts = false;
@@ -196,6 +198,7 @@ static int share(struct perf_file *f, struct switch_thread *t, uint64_t ns)
 	if (t->own) {
 		rc = flush(f, t->kind, s);
 		s->held = t->own;
+		s->own_ns = ns;
 		t->own = NULL;
 	} else {
 		f->stats.switches.carried_ns += ns;
@@ -218,6 +221,7 @@ static int account(struct perf_file *f, struct switch_thread *t, uint64_t now)
 	total->wall_ns += ns;
 	if (t->state == SWITCH_ON || t->state == SWITCH_LOST) {
 		*(t->state == SWITCH_ON ? &total->on_ns : &total->unknown_ns) += ns;
+		t->on_ns += t->state == SWITCH_ON ? ns : 0;
 		drop(w, &t->own);
 		return 0;
 	}
@@ -264,7 +268,7 @@ int switches_sample(struct perf_file *f, const struct perf_sample *s, struct hel
 		f->stats.switches.threads++;
 		rc = s->period < w->least_ns
 			     ? 0
-			     : deliver_weighed(f, h, w->events[SWITCH_WAITS], s->period);
+			     : deliver_weighed(f, h, w->events[SWITCH_WAITS], s->period, s->period);
 		free(h);
 		return rc;
 	}
@@ -342,7 +346,8 @@ static int end_kind(struct perf_file *f, struct switch_thread *t, int kind)
 	if (kind == SWITCH_WAITS)
 		f->stats.switches.bare_ns += bare_ns;
 	if (!rc && bare_ns)
-		rc = deliver_bare(f, t->pid, t->tid, w->last_ns, w->events[kind], bare_ns);
+		rc = deliver_bare(f, t->pid, t->tid, w->last_ns, w->events[kind], bare_ns,
+				  kind == SWITCH_READY ? STATE_READY : "waiting");
 	return rc;
 }
 
@@ -413,6 +418,33 @@ void switches_done(struct switches *w)
 	vec_done(&w->threads);
 }
 
+/* One period and as many as have passed since the sample before; the first one just its own: of
+ * threads that run for less than a period few have one, which stand for the others. */
+int switches_clock(struct perf_file *f, struct perf_sample *s)
+{
+	struct switches *w = &f->switches;
+	struct switch_thread *t;
+	uint64_t on;
+
+	s->event = w->events[SWITCH_WAITS];
+	s->state = "running";
+	note_time(w, s->time_ns);
+	t = s->tid ? find_or_add(f, s->pid, s->tid) : NULL;
+	if (!t)
+		return s->tid ? err_nomem(&f->err) : 0;
+	if (t->state == SWITCH_UNKNOWN) { /* no record: it has run from the beginning on */
+		t->state = SWITCH_ON;
+		f->stats.switches.threads++;
+	}
+	on = t->on_ns;
+	if (t->state == SWITCH_ON && s->time_ns > t->since_ns)
+		on += s->time_ns - t->since_ns;
+	if (t->clock_ns)
+		s->period = on + s->period / 2 > t->clock_ns ? on + s->period / 2 - t->clock_ns : 0;
+	t->clock_ns += s->period;
+	return 0;
+}
+
 /* The time from its beginning to the waking, which is not the time that its thread gets a
  * processor. */
 int switches_waking(struct perf_file *f, struct perf_sample *s)
@@ -459,7 +491,7 @@ const char *switches_state(const struct perf_file *f, const struct perf_sample *
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (state >> i & 1)
 			return names[i];
-	return "runnable";
+	return STATE_READY;
 }
 
 /* ---- records -------------------------------------------------------------------------------- */

@@ -11,6 +11,10 @@
  *
  * What is preempted could run, and counts as another event.
  *
+ * Where samples of a clock are in one event with waits, they are weighed by the time that the
+ * thread was on a processor, so that the sums of a thread are the whole time, within half a period:
+ * the clock's own periods are too long by what each switch costs.
+ *
  * A sample of sched:sched_waking is of the thread that ends a wait, and stands for that wait. */
 #ifndef READER_SWITCHES_H
 #define READER_SWITCHES_H
@@ -38,6 +42,7 @@ enum { SWITCH_LENGTHS = 12 };
 struct switch_share {
 	struct held *held; /* the last sample; NULL: none yet */
 	uint64_t ns;	   /* that it stands for so far */
+	uint64_t own_ns;   /* of that: its own */
 	bool counts;	   /* there are some that are not below the least that counts */
 };
 
@@ -47,8 +52,9 @@ struct switch_thread {
 	uint8_t kind;  /* of the time that it is off */
 	bool is_woken; /* this wait has counted with who ended it */
 	uint64_t since_ns;
-	struct held *fresh; /* its switch record has not come yet */
-	struct held *own;   /* what this time began with; NULL: that was not sampled */
+	uint64_t on_ns, clock_ns; /* on a processor until then; weights of samples of clocks */
+	struct held *fresh;	  /* its switch record has not come yet */
+	struct held *own;	  /* what this time began with; NULL: that was not sampled */
 	struct switch_share shares[SWITCH_KINDS][SWITCH_LENGTHS];
 	uint64_t unclaimed_ns[SWITCH_LENGTHS]; /* of waits whose end was not sampled since one was
 						*/
@@ -77,6 +83,8 @@ struct sample_record;
 int switches_sample(struct perf_file *f, const struct perf_sample *s, struct held *h);
 void switches_begin_thread(struct perf_file *f, uint32_t pid, uint32_t tid, uint64_t time_ns,
 			   enum switch_state state);
+/* Weighs a placed sample of a clock. Returns 0, or negative. */
+int switches_clock(struct perf_file *f, struct perf_sample *s);
 /* Makes a placed sample of sched:sched_waking one of the wait that it ends. Returns 1, 0 if it ends
  * none that is known, or negative. */
 int switches_waking(struct perf_file *f, struct perf_sample *s);

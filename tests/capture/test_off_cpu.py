@@ -169,6 +169,20 @@ tap.check(of(wall, "burns") >= 0.2 and of(wall, "sleeps") >= 0.6 and of(wall, "l
 merged = folded("wall.data", "--event", "wall")
 tap.check(merged == wall, "as one event")
 
+r = capture("--wall", "-F", "999", "-o", "wall.data", "./waits", "echo")
+total, by_thread, by_state = sums("wall.data"), folded("wall.data", "--with-tid"), folded("wall.data", "--by", "state")
+life = threads(r.stdout)["echo"][0]
+mine = sum(n for s, n in by_thread.items() if s.startswith("echo-")) / 1e9
+shown = sum(by_thread.values()) / 1e9
+tap.check(abs(shown - total["wall"]) <= 0.01 * total["wall"] + 0.004 and total["unknown"] == 0, "--wall of threads that switch all the time: as long as they lived", shown, total)
+tap.check(0.98 * life - 0.01 <= mine <= 1.02 * life + 0.03, "each thread, too", mine, life)
+tap.check({s.partition(";")[0] for s in by_state} <= {"running", "runnable", "sleeping", "uninterruptible", "waiting"}, "each sample of --wall has a state", by_state)
+speed = json.loads(run([RESOLVE, "-q", "-f", "speedscope", "-o", "-", "wall.data"]).stdout)
+each = [p for p in speed["profiles"] if not p["name"].startswith("all threads")]
+tap.check(all(p["endValue"] - p["startValue"] <= 1.02 * total["wall"] / len(each) * 1e9 + 5e7 for p in each) and
+          sum(w for p in each for s, w in zip(p["samples"], p["weights"]) if s) <= sum(by_thread.values()),
+          "speedscope: no thread is longer than it lived", [(p["name"], p["endValue"] - p["startValue"]) for p in each], total)
+
 # ---- threads that were there -----------------------------------------------------------------------
 p = subprocess.Popen(["sleep", "1000"])
 until(lambda: open(f"/proc/{p.pid}/stat").read().rpartition(")")[2].split()[0] == "S" and "sleep" in open(f"/proc/{p.pid}/comm").read(), "sleep")
