@@ -193,8 +193,11 @@ static int apply_modifiers(struct event *e, const char *mods, size_t len, struct
 			break;
 		default:
 			return err_set(err, ERR_USAGE, NULL,
-				       "event '%s': modifier '%c' is not known (u k h I p P are)",
-				       e->name, mods[i]);
+				       "event '%s': modifier '%c' is not known (u k h I p P are)%s",
+				       e->name, mods[i],
+				       mods[i] == 'S' ? "; a group is not read by its leader: "
+							"-e A,B samples each event"
+						      : "");
 		}
 	}
 	if (user || kernel || hv) {

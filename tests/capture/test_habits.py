@@ -22,6 +22,8 @@ def names(path):
     return re.findall(rb"[a-z_]+:[a-z_]+", at)
 
 
+p = run([CAPTURE, "-e", "{cpu-clock,page-faults}:S", "true"], check=False)
+tap.check(p.returncode == 2 and "-e A,B" in p.stderr, "a group that its leader reads: what to type", p.stderr)
 # ---- events ----------------------------------------------------------------------------------------------
 p = with_tracefs("-e", "sched:sched_process_e*", "-o", "wild.data", "--", "true") if os.geteuid() == 0 else None
 if not p or p.returncode:
