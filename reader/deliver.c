@@ -320,6 +320,21 @@ int deliver_bare(struct perf_file *f, uint32_t pid, uint32_t tid, uint64_t time_
 	return 0;
 }
 
+int deliver_unwoken(struct perf_file *f, uint32_t pid, uint32_t tid, uint64_t time_ns,
+		    const struct perf_event *event, uint64_t weight)
+{
+	const struct machine_place *woken = machine_place(f->machine, pid, tid);
+	int rc = woken ? deliver_bare(f, 0, 0, time_ns, event, weight, NULL) : err_nomem(&f->err);
+	struct perf_sample *s;
+
+	if (rc)
+		return rc;
+	s = &f->filling->samples.v[f->filling->samples.n - 1];
+	s->comm = "[no_waker_recorded]";
+	s->wakes = machine_place(f->machine, pid, tid)->comm;
+	return 0;
+}
+
 void held_refresh(struct perf_file *f, struct held *h, uint32_t pid, uint32_t tid, uint64_t epoch)
 {
 	const struct machine_place *p = machine_place(f->machine, pid, tid);

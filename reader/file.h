@@ -177,6 +177,9 @@ void deliver_commit(struct perf_file *f, struct batch *b, struct perf_sample *s)
  * the time until which they were. */
 int deliver_bare(struct perf_file *f, uint32_t pid, uint32_t tid, uint64_t time_ns,
 		 const struct perf_event *event, uint64_t weight, const char *state);
+/* Delivers a sample of waits of a thread that no recorded thread ended. */
+int deliver_unwoken(struct perf_file *f, uint32_t pid, uint32_t tid, uint64_t time_ns,
+		    const struct perf_event *event, uint64_t weight);
 /* Places a held sample in the present maps of its process. */
 void held_refresh(struct perf_file *f, struct held *h, uint32_t pid, uint32_t tid, uint64_t epoch);
 

@@ -189,12 +189,27 @@ static int flush(struct perf_file *f, int kind, struct switch_share *s)
 	return rc;
 }
 
+/* A wait whose end has no sample: one whose beginning has none either was left out, as there were
+ * too many, and a thread that ends one that is about as long stands for it. Else no thread that was
+ * recorded ended it; where processors leave out other times, that is taken for so too often rather
+ * than some thread for the end of what it had no part in. */
+static void note_unwoken(struct switch_thread *t, uint64_t ns)
+{
+	if (t->kind != SWITCH_WAITS || (t->state == SWITCH_OFF && t->is_woken))
+		return;
+	if (t->state == SWITCH_OFF && !t->own)
+		t->unclaimed_ns[length_of(ns)] += ns;
+	else
+		t->unwoken_ns += ns;
+}
+
 /* Adds a time that is over to those that are about as long. */
 static int share(struct perf_file *f, struct switch_thread *t, uint64_t ns)
 {
 	struct switch_share *s = &t->shares[t->kind][length_of(ns)];
 	int rc = 0;
 
+	note_unwoken(t, ns);
 	if (t->own) {
 		rc = flush(f, t->kind, s);
 		s->held = t->own;
@@ -203,8 +218,6 @@ static int share(struct perf_file *f, struct switch_thread *t, uint64_t ns)
 	} else {
 		f->stats.switches.carried_ns += ns;
 	}
-	if (t->kind == SWITCH_WAITS && t->state == SWITCH_OFF && !t->is_woken)
-		t->unclaimed_ns[length_of(ns)] += ns;
 	s->ns += ns;
 	s->counts = true;
 	return rc;
@@ -254,6 +267,26 @@ static uint32_t raw_pid(const struct perf_file *f, const struct perf_sample *s)
 	return buf_u32(&b);
 }
 
+/* Of a thread that has waited from the beginning to the end: nobody ended that. */
+static int whole_wait(struct perf_file *f, const struct perf_sample *s, struct held *h)
+{
+	const struct switches *w = &f->switches;
+	const uint32_t pid = s->pid, tid = s->tid;
+	const uint64_t ns = s->period, time_ns = s->time_ns;
+	int rc;
+
+	f->stats.switches.wall_ns += ns;
+	f->stats.switches.off_ns += ns;
+	f->stats.switches.threads++;
+	if (ns < w->least_ns)
+		return 0;
+	rc = deliver_weighed(f, h, w->events[SWITCH_WAITS], ns, ns);
+	if (rc || !w->waker)
+		return rc;
+	f->stats.switches.unwoken_ns += ns;
+	return deliver_unwoken(f, pid, tid, time_ns, w->waker, ns);
+}
+
 int switches_sample(struct perf_file *f, const struct perf_sample *s, struct held *h)
 {
 	struct switches *w = &f->switches;
@@ -261,14 +294,8 @@ int switches_sample(struct perf_file *f, const struct perf_sample *s, struct hel
 
 	/* What capture wrote at the end: this thread has waited from the beginning on. */
 	if (s->cpu == UINT32_MAX) {
-		int rc;
+		const int rc = whole_wait(f, s, h);
 
-		f->stats.switches.wall_ns += s->period;
-		f->stats.switches.off_ns += s->period;
-		f->stats.switches.threads++;
-		rc = s->period < w->least_ns
-			     ? 0
-			     : deliver_weighed(f, h, w->events[SWITCH_WAITS], s->period, s->period);
 		free(h);
 		return rc;
 	}
@@ -351,6 +378,20 @@ static int end_kind(struct perf_file *f, struct switch_thread *t, int kind)
 	return rc;
 }
 
+/* Waits that no recorded thread ended, and that were not as long as one that a thread did end. */
+static int end_unwoken(struct perf_file *f, struct switch_thread *t)
+{
+	const struct switches *w = &f->switches;
+	uint64_t ns = t->unwoken_ns;
+
+	for (int i = 0; i < SWITCH_LENGTHS; i++)
+		ns += t->unclaimed_ns[i];
+	if (!w->waker || !ns)
+		return 0;
+	f->stats.switches.unwoken_ns += ns;
+	return deliver_unwoken(f, t->pid, t->tid, w->last_ns, w->waker, ns);
+}
+
 static int end_thread(struct perf_file *f, struct switch_thread *t, uint64_t time_ns)
 {
 	int rc = 0;
@@ -359,6 +400,8 @@ static int end_thread(struct perf_file *f, struct switch_thread *t, uint64_t tim
 		rc = account(f, t, time_ns);
 	for (int k = 0; k < SWITCH_KINDS && !rc; k++)
 		rc = end_kind(f, t, k);
+	if (!rc)
+		rc = end_unwoken(f, t);
 	forget(&f->switches, t);
 	return rc;
 }

@@ -56,6 +56,9 @@ static void text_switches(const struct perf_switch_times *t, FILE *out)
 	text_share(out, "runnable, ms", t->ready_ns / 1000000, t->wall_ns / 1000000);
 	text_share(out, "unknown: records were lost, ms", t->unknown_ns / 1000000,
 		   t->wall_ns / 1000000);
+	text_share(out, "woken by what was recorded, ms", t->woken_ns / 1000000,
+		   t->wall_ns / 1000000);
+	text_share(out, "no waker recorded, ms", t->unwoken_ns / 1000000, t->wall_ns / 1000000);
 	text_share(out, "without a stack of its own, ms", t->carried_ns / 1000000,
 		   t->wall_ns / 1000000);
 }
@@ -141,6 +144,7 @@ void report_json(const struct loaded *p, const struct quality *q, double seconds
 		{"threads_runnable_ns", r->switches.ready_ns},
 		{"threads_unknown_ns", r->switches.unknown_ns},
 		{"threads_woken_ns", r->switches.woken_ns},
+		{"threads_unwoken_ns", r->switches.unwoken_ns},
 	};
 	size_t i;
 

@@ -349,6 +349,14 @@ inflate(data).then(bytes => { const {spans, tasks} = decodeProfile(bytes);
               "the page: a row of waits for each thread, as long as they are", told, want, overlap[:3])
 else:
     tap.skip("rows of waits in the page", "no node")
+# What a timer ends on an idle processor has no waker, nor has what the recorded threads do not end.
+nobody = {s: n for s, n in wakers.items() if "[no_waker_recorded]" in s}
+mine = sum(n for s, n in nobody.items() if s.startswith("states;"))
+tap.check(nobody and 0.1 <= mine / 1e9 <= total["off"], "--wakers: the time that timers end is there, as that of no waker", nobody, total)
+tap.check(0.95 * total["off"] <= sum(wakers.values()) / 1e9 <= total["off"], "and the sum is the time of the waits, but for the way to a processor", sum(wakers.values()), total, wakers)
+p = capture("--off-cpu", "--wakers", "-o", "timers.data", "sleep", "0.3")
+waits, ended = (sum(folded("timers.data", "--event", e).values()) for e in ("off-cpu", "waker"))
+tap.check(p.n_lost == 0 and 0.3e9 <= ended and 0.98 * waits <= ended <= waits, "of sleep all is woken by no thread", waits, ended, p.stderr)
 q = run([CAPTURE, "--wakers", "true"], check=False)
 tap.check(q.returncode == 2 and "--off-cpu" in q.stderr, "--wakers alone: refused", q.stderr)
 
