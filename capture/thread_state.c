@@ -101,6 +101,17 @@ static void set_place(struct user_regs_struct *r, uint64_t ip, uint64_t sp)
 	r->rip = ip;
 	r->rsp = sp;
 }
+
+/* Arguments of a system call, syscall(2). */
+static void set_arguments(struct user_regs_struct *r, const uint64_t *a)
+{
+	r->rdi = a[0];
+	r->rsi = a[1];
+	r->rdx = a[2];
+	r->r10 = a[3];
+	r->r8 = a[4];
+	r->r9 = a[5];
+}
 #elif defined(__aarch64__)
 static void take_regs(struct thread_state *t, const struct user_regs_struct *r)
 {
@@ -117,6 +128,11 @@ static void set_place(struct user_regs_struct *r, uint64_t ip, uint64_t sp)
 	r->pc = ip;
 	r->sp = sp;
 }
+
+static void set_arguments(struct user_regs_struct *r, const uint64_t *a)
+{
+	memcpy(r->regs, a, 6 * sizeof *a);
+}
 #else
 static void take_regs(struct thread_state *t, const struct user_regs_struct *r)
 {
@@ -129,6 +145,12 @@ static void set_place(struct user_regs_struct *r, uint64_t ip, uint64_t sp)
 	(void)r;
 	(void)ip;
 	(void)sp;
+}
+
+static void set_arguments(struct user_regs_struct *r, const uint64_t *a)
+{
+	(void)r;
+	(void)a;
 }
 #endif
 
@@ -171,24 +193,29 @@ static void copy_user_part(pid_t tid, struct thread_state *t)
 }
 
 /* Of a thread that cannot be halted, because it waits in the kernel for what no signal ends, as the
- * parent of a vfork: where it entered the kernel (proc(5), /proc/PID/syscall: at the end the stack
- * pointer and the program counter). The other registers are not known. */
+ * parent of a vfork: where it entered the kernel (proc(5), /proc/PID/syscall: the call's number and
+ * six arguments, the stack pointer and the program counter). vfork() keeps the address that it
+ * returns to where its first argument would be. The other registers are not known. */
 static void copy_waiting(pid_t pid, pid_t tid, struct thread_state *t)
 {
 	struct user_regs_struct regs = {0};
-	char path[64], text[256], *pc, *sp;
+	uint64_t v[6 + 2] = {0};
+	char path[64], text[256];
 
 	snprintf(path, sizeof path, "/proc/%d/task/%d/syscall", (int)pid, (int)tid);
 	if (sysfile_read(path, text, sizeof text) <= 0)
 		return;
-	pc = strrchr(text, ' ');
-	if (!pc || pc == text)
+	if (sscanf(text,
+		   "%*d %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64
+		   " %" SCNx64 " %" SCNx64,
+		   &v[0], &v[1], &v[2], &v[3], &v[4], &v[5], &v[6], &v[7]) == 8) {
+		set_arguments(&regs, v);
+		set_place(&regs, v[7], v[6]);
+	} else if (sscanf(text, "%*d %" SCNx64 " %" SCNx64, &v[0], &v[1]) == 2) {
+		set_place(&regs, v[1], v[0]); /* in no system call */
+	} else {
 		return;
-	*pc++ = 0;
-	sp = strrchr(text, ' ');
-	if (!sp)
-		return;
-	set_place(&regs, strtoull(pc, NULL, 16), strtoull(sp, NULL, 16));
+	}
 	take_regs(t, &regs);
 	if (!t->n_regs || !t->sp)
 		return;

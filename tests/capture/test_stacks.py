@@ -138,13 +138,18 @@ p.wait()
 # ---- threads that cannot be halted ----------------------------------------------------------------
 with open("vfork.c", "w") as f:
     f.write("#include <sys/prctl.h>\n#include <unistd.h>\n"
-            "int main(void) { char c; prctl(PR_SET_PDEATHSIG, 9); if (!vfork()) { (void)!read(0, &c, 1); _exit(0); } return 7; }\n")
+            "__attribute__((noipa)) void begets(void) { char c; if (!vfork()) { (void)!read(0, &c, 1); _exit(0); } }\n"
+            "int main(void) { prctl(PR_SET_PDEATHSIG, 9); begets(); return 7; }\n")
 run(["gcc", "-O1", "-g", "vfork.c", "-o", "vfork"])
 p = subprocess.Popen(["./vfork"], stdin=subprocess.PIPE)
 until(lambda: "State:\tD" in open(f"/proc/{p.pid}/status").read(), "the vfork")
 q = run([CAPTURE, "--stacks", "-p", str(p.pid), "-o", "vfork.data"], check=False, timeout=60)
 text = run([RESOLVE, "-f", "stacks", "vfork.data"]).stdout
 tap.check("samples of stacks" in q.stderr and "vfork" in text.split("\n", 1)[1], "the parent of a vfork, which nothing halts", q.stderr, text)
+q = run([CAPTURE, "--every", "20", "--duration", "0.3", "-p", str(p.pid)], check=False, timeout=60)
+for name in ("vfork.data", "perf.data"):
+    stacks = run([RESOLVE, "-q", "--no-inline", name], check=False).stdout
+    tap.check("main;begets;" in stacks and "vfork" in stacks, f"with what called vfork: {name}", stacks, q.stderr)
 p.stdin.close()
 tap.check(p.wait() == 7, "and it goes on")
 p = subprocess.Popen(["true"], stdin=subprocess.DEVNULL)
