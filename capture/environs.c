@@ -21,7 +21,7 @@ enum {
 	END_BYTES = 64,
 	/* In the place of the index of a text. EMPTY: known to be so. HOPELESS: the process has
 	 * overwritten it, or it is too large; need not be asked for again. */
-	EMPTY = 1 << 30,
+	EMPTY = ENVIRON_NO_TEXT,
 	NOT_KNOWN,
 	HOPELESS,
 	NONE,
@@ -134,26 +134,31 @@ static int index_values(struct environ_text *t, uint64_t seed)
 static uint32_t add_text(struct environs *e, char *v, size_t n, bool is_environ)
 {
 	struct environ_text t = {.v = v, .n = n};
+	const struct environ_text *old;
 	uint32_t i;
 
 	if (!t.v || !t.n) /* of a process that ends it is empty */
 		goto none;
 	t.n = keep_values(t.v, t.n, is_environ);
 	t.key = hash_bytes(t.v, t.n);
-	for (i = 0; i < e->texts.n; i++)
-		if (e->texts.v[i].key == t.key && e->texts.v[i].n == t.n &&
-		    !memcmp(e->texts.v[i].v, t.v, t.n)) {
-			free(t.v);
-			return i;
-		}
+	i = hash_get(&e->by_key, t.key);
+	old = i == HASH_NONE ? NULL : &e->texts.v[i];
+	if (old && old->n == t.n && !memcmp(old->v, t.v, t.n)) {
+		free(t.v);
+		return i;
+	}
+	i = (uint32_t)e->texts.n;
 	if (e->bytes + t.n > TEXTS_BYTES_MAX || index_values(&t, hash_secret()) ||
-	    vec_push(&e->texts, t))
+	    hash_put(&e->by_key, t.key, i))
 		goto none;
+	if (vec_push(&e->texts, t)) {
+		hash_remove(&e->by_key, t.key);
+		goto none;
+	}
 	e->bytes += t.n;
 	return i;
 none:
-	free(t.v);
-	free(t.slots);
+	environ_text_done(&t);
 	return HASH_NONE;
 }
 
@@ -204,9 +209,13 @@ static struct environ_process *process_of(struct environs *e, uint32_t pid, bool
 
 	if (i != HASH_NONE)
 		return &e->processes.v[i];
-	i = (uint32_t)e->processes.n;
-	if (!adds || i >= PROCESSES_MAX || vec_push(&e->processes, unknown))
+	if (!adds)
 		return NULL;
+	environs_sweep(e);
+	i = (uint32_t)e->processes.n;
+	if (i >= PROCESSES_MAX || vec_push(&e->processes, unknown))
+		return NULL;
+	e->processes.v[i].pid = pid;
 	if (hash_put(&e->by_pid, pid, i)) {
 		e->processes.n--;
 		return NULL;
@@ -226,6 +235,7 @@ static bool note_exec(struct environ_process *p, uint64_t time_ns)
 			at = later;
 		}
 	p->asked = NOT_KNOWN;
+	p->ended_ns = 0; /* another had this number, or a thread that is not the first executes */
 	return p->exec_ns[0] == time_ns;
 }
 
@@ -242,11 +252,21 @@ static void note_fork(struct environs *e, uint32_t pid, uint32_t parent, uint64_
 		p->asked = from->asked;
 }
 
+/* The first thread's end is taken for the process': what others of its threads do later counts as
+ * not known. */
+static void note_exit(struct environs *e, uint32_t pid, uint32_t tid, uint64_t time_ns)
+{
+	struct environ_process *p = pid == tid ? process_of(e, pid, false) : NULL;
+
+	if (p && time_ns > p->exec_ns[0])
+		p->ended_ns = time_ns;
+}
+
 void environs_note(struct environs *e, const uint8_t *rec, size_t n)
 {
 	struct perf_event_header h;
 	struct environ_process *p;
-	uint32_t pid, parent;
+	uint32_t pid, parent, tid;
 	uint64_t time_ns;
 
 	if (!e->on || n < sizeof h + 8 + ATTR_SAMPLE_ID_BYTES)
@@ -255,6 +275,11 @@ void environs_note(struct environs *e, const uint8_t *rec, size_t n)
 	memcpy(&pid, rec + sizeof h, sizeof pid);
 	memcpy(&parent, rec + sizeof h + 4, sizeof parent); /* of FORK */
 	memcpy(&time_ns, rec + n - ATTR_SAMPLE_ID_BYTES + 8, sizeof time_ns);
+	e->now_ns = time_ns > e->now_ns ? time_ns : e->now_ns;
+	if (h.type == PERF_RECORD_EXIT && n >= sizeof h + 24 + ATTR_SAMPLE_ID_BYTES) {
+		memcpy(&tid, rec + sizeof h + 8, sizeof tid);
+		note_exit(e, pid, tid, time_ns);
+	}
 	if (h.type == PERF_RECORD_FORK && pid != parent)
 		note_fork(e, pid, parent, time_ns);
 	if (h.type != PERF_RECORD_COMM || !(h.misc & PERF_RECORD_MISC_COMM_EXEC))
@@ -489,12 +514,11 @@ void environs_done(struct environs *e)
 {
 	size_t i;
 
-	for (i = 0; i < e->texts.n; i++) {
-		free(e->texts.v[i].v);
-		free(e->texts.v[i].slots);
-	}
+	for (i = 0; i < e->texts.n; i++)
+		environ_text_done(&e->texts.v[i]);
 	vec_done(&e->texts);
 	vec_done(&e->processes);
+	hash_done(&e->by_key);
 	hash_done(&e->by_pid);
 	*e = (struct environs){0};
 }

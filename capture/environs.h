@@ -31,7 +31,10 @@ struct environ_text {
 	size_t mask;
 };
 
-enum { ENVIRON_EXECS = 3 };
+enum {
+	ENVIRON_EXECS = 3,
+	ENVIRON_NO_TEXT = 1 << 30, /* this and more are no indices of texts */
+};
 
 struct environ_process {
 	uint32_t asked;	  /* of which text; since the last execve() that was noted */
@@ -40,6 +43,8 @@ struct environ_process {
 	bool is_part;	  /* it has more */
 	bool is_covered;  /* all of it is in the text `covering` */
 	uint32_t covering;
+	uint32_t pid;
+	uint64_t ended_ns; /* 0: it lives, as far as is known */
 	uint64_t learned_ns;
 	uint64_t exec_ns[ENVIRON_EXECS]; /* when it began to have another environment; last first */
 };
@@ -50,14 +55,18 @@ struct environs {
 	struct hash_table by_pid; /* -> index of processes */
 	VEC(struct environ_process) processes;
 	VEC(struct environ_text) texts;
-	size_t bytes; /* of all of them */
+	struct hash_table by_key; /* -> index of texts */
+	size_t bytes;		  /* of all of them */
+	uint64_t now_ns;	  /* of the last record */
+	size_t sweep_at;	  /* so many processes: time to forget those that have ended */
 };
 
 /* From now on. Of processes that cannot be asked any more what this one has is hidden besides:
  * commands inherit that. */
 void environs_begin(struct environs *e);
 /* Takes a record of the kernel: exec gives a process a new environment. Records of a time come
- * before its samples. */
+ * before its samples. Processes are forgotten some seconds after their end: of a later sample all
+ * texts are hidden. */
 void environs_note(struct environs *e, const uint8_t *rec, size_t n);
 /* What a stack copy of a process has of its environment: strings, each behind a NUL, as far as the
  * copy reaches (sample_facts.strings_at, strings_whole). A process may have ended before it was
@@ -80,5 +89,9 @@ struct environ_bytes {
 size_t environs_hide(struct environs *e, uint32_t pid, uint64_t time_ns, struct environ_bytes regs,
 		     struct environ_bytes stack);
 void environs_done(struct environs *e);
+
+/* Inside: forgets what has ended when there are many; indices of processes and texts change. */
+void environs_sweep(struct environs *e);
+void environ_text_done(struct environ_text *t);
 
 #endif

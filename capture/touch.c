@@ -12,8 +12,8 @@
 #include "capture/mmap2.h"
 
 /* Limits: on pages of one call (the largest copy, and the thread's own data above its first frame),
- * on pages of a recording, and on places that are remembered. */
-enum { PAGES_PER_CALL = 18, PAGES_MAX = 1 << 18, SEEN_MAX = 1 << 16 };
+ * and on places that are remembered. */
+enum { PAGES_PER_CALL = 18, SEEN_MAX = 1 << 16 };
 
 void touch_init(struct touch *t)
 {
@@ -64,8 +64,7 @@ static void touch_pages(struct touch *t, pid_t pid, uint64_t at, uint64_t end)
 {
 	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 
-	for (unsigned n = 0;
-	     n < PAGES_PER_CALL && at < end && t->pages < PAGES_MAX && touch_page(t, pid, at, !n);
+	for (unsigned n = 0; n < PAGES_PER_CALL && at < end && touch_page(t, pid, at, !n);
 	     n++, at += page)
 		t->pages++;
 }
@@ -74,8 +73,9 @@ void touch_stack(struct touch *t, pid_t pid, pid_t tid, uint64_t at, uint64_t by
 {
 	uint64_t key = hash_mix((uint64_t)tid, at);
 
-	if (t->seen.n < SEEN_MAX && hash_get(&t->seen, key) == HASH_NONE &&
-	    !hash_put(&t->seen, key, 0))
+	if (t->seen.n >= SEEN_MAX) /* of threads that have ended, most of them */
+		hash_done(&t->seen);
+	if (hash_get(&t->seen, key) == HASH_NONE && !hash_put(&t->seen, key, 0))
 		touch_pages(t, pid, at, at + bytes);
 }
 

@@ -47,7 +47,7 @@ struct touch {
 void touch_init(struct touch *t);
 void touch_done(struct touch *t);
 /* A copy of `tid`'s stack ended at `at`, the start of a page, although `bytes` more were wanted:
- * touches the pages from there on. Each page is touched once, and their number is limited; pages
+ * touches the pages from there on. Each page is touched once, or again when very many were; pages
  * that cannot be read are left. */
 void touch_stack(struct touch *t, pid_t pid, pid_t tid, uint64_t at, uint64_t bytes);
 /* Takes a record of the kernel about maps or threads, by the functions below; ignores others.

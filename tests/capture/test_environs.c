@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -206,13 +207,70 @@ static void after_exec(void **state)
 	environs_done(&e);
 }
 
+struct task_rec {
+	struct perf_event_header h;
+	uint32_t pid, ppid, tid, ptid;
+	uint64_t time_ns, pid_tid, sample_time_ns, cpu, id;
+};
+
+static void note(struct environs *e, uint32_t type, uint32_t pid, uint64_t time_ns)
+{
+	struct task_rec rec = {
+		.h = {type, 0, sizeof rec},
+		.pid = pid,
+		.ppid = type == PERF_RECORD_FORK ? 1 : pid,
+		.tid = pid,
+		.time_ns = time_ns,
+		.sample_time_ns = time_ns,
+	};
+
+	environs_note(e, (const uint8_t *)&rec, sizeof rec);
+}
+
+/* Of a host that starts programs all day only those are kept that live, or have ended just now. */
+static void forgets(void **state)
+{
+	enum { N = 200000, TAKES_NS = 10000000, MOST = 4096 };
+	const uint32_t first = UINT32_MAX - 2 * N, stays = first - 1;
+	char strings[64];
+	uint8_t bytes[40];
+	struct environs e = {0};
+	uint64_t now = 1;
+	int n;
+
+	(void)state;
+	environs_begin(&e);
+	note(&e, PERF_RECORD_FORK, stays, now);
+	n = snprintf(strings, sizeof strings, "TOKEN=of-the-one-that-stays%c", 0);
+	environs_learn(&e, stays, now, (const uint8_t *)strings, (size_t)n, true);
+	for (uint32_t i = 0; i < N; i++, now += TAKES_NS) {
+		n = snprintf(strings, sizeof strings, "TOKEN=of-process-%u-alone%c", i, 0);
+		note(&e, PERF_RECORD_FORK, first + i, now);
+		environs_learn(&e, first + i, now, (const uint8_t *)strings, (size_t)n, true);
+		note(&e, PERF_RECORD_EXIT, first + i, now + TAKES_NS / 2);
+		assert_true(e.processes.n < MOST && e.texts.n < MOST);
+	}
+	assert_true(e.bytes < MOST * sizeof strings);
+	/* One that has ended just now, and the one that has not; others' tokens are theirs. */
+	n = snprintf(strings, sizeof strings, "of-process-%u-alone", N - 1);
+	memcpy(bytes, strings, (size_t)n);
+	assert_int_equal(hide(&e, first + N - 1, now - TAKES_NS, bytes, (size_t)n), n);
+	n = snprintf(strings, sizeof strings, "of-the-one-that-stays");
+	memcpy(bytes, strings, (size_t)n);
+	assert_int_equal(hide(&e, stays, now, bytes, (size_t)n), n);
+	/* Of a forgotten one every text is hidden. */
+	memcpy(bytes, "any text of that time", 21);
+	assert_int_equal(hide(&e, first, 2, bytes, 21), 21);
+	environs_done(&e);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pieces),	  cmocka_unit_test(others_stay),
 		cmocka_unit_test(behind_a_piece), cmocka_unit_test(gone),
 		cmocka_unit_test(repeats),	  cmocka_unit_test(learned),
-		cmocka_unit_test(after_exec),
+		cmocka_unit_test(after_exec),	  cmocka_unit_test(forgets),
 	};
 
 	(void)argc;
