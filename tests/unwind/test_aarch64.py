@@ -96,12 +96,17 @@ def explain(judge, us, gdbs, same):
         address, name = us[i - 1]
         if (name == ".plt" or "/ld-linux" in judge.walk.map_of(address).path) and judge.has_nearest_callers(us, i):
             return "lazy"
+    # In functions of libc without a name gdb now and then has no caller.
+    named = next((i for i in range(same, len(us)) if us[i][1] != "[unknown]"), None)
+    if same == len(gdbs) < len(us) and named is not None and judge.has_nearest_callers(us, named):
+        return "early"
     return "none" if same == len(us) and gdbs[-1][1] != "_start" else None
 
 
 def check_walk(name, walk, data, samples, floor):
     classes = check(name, walk, samples, explain, floor)
     report(classes["none"] <= 0.01 * len(samples), f"{name}: hardly any point is beyond all unwinders", classes)
+    report(classes["early"] <= 0.005 * len(samples), f"{name}: hardly any point has no callers for gdb", classes)
     stats = json.loads(resolve(data, "--stats=json")[1].splitlines()[-1])
     report(stats["root"] == len(samples) - classes["none"], f"{name}: all other stacks count as having reached the root", stats)
     check_short_cuts(name, data, 0.1)  # signal frames, as there is no vDSO
