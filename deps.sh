@@ -71,6 +71,8 @@ table() {
 		test file /usr/lib/python3/dist-packages/scipy python3-scipy	=	=	python3-scipy
 		test command chromium			chromium		=	=	chromium
 		test file /usr/lib/*/openblas-pthread	libopenblas0-pthread	=	=	openblas
+		test file /usr/lib/*/libjemalloc.so.2	libjemalloc2		=	=	jemalloc
+		test file /usr/lib/*/libtcmalloc_minimal.so.4	libtcmalloc-minimal4	libtcmalloc-minimal4t64	libtcmalloc-minimal4t64	gperftools-libs
 		test command musl-gcc			musl-tools		=	=	musl-gcc
 		test header sys/sdt.h			systemtap-sdt-dev	=	=	systemtap-sdt-devel
 		test file /usr/src/*/.config		linux-headers-$arch	-	-	kernel-devel

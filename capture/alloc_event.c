@@ -32,9 +32,10 @@
 
 static const char of_a0[] = FIELDS(A0, NUMBER("1"), NUMBER("0")),
 		  of_a1[] = FIELDS(A1, NUMBER("1"), NUMBER("0")),
-		  of_a2[] = FIELDS(A2, NUMBER("1"), NUMBER("1")), /* HEAP_ELSEWHERE */
-	of_array[] = FIELDS(A1, A0, NUMBER("0")), of_realloc[] = FIELDS(A1, NUMBER("1"), A0);
+		  stored[] = FIELDS(A2, NUMBER("0"), A0), of_array[] = FIELDS(A1, A0, NUMBER("0")),
+		  of_realloc[] = FIELDS(A1, NUMBER("1"), A0);
 static const char pointer_of_return[] = " pointer=$retval:x64";
+static const char stored_by_return[] = " error=$retval:u64 sp=%sp:x64 words=+0($stack):x64[64]";
 static const char pointer_of_free[] = " pointer=" A0 ":x64 sp=%sp:x64";
 
 /* malloc(3), posix_memalign(3); operators new and delete of allocators that have their own; names
@@ -47,7 +48,7 @@ static const struct {
 	{"realloc", of_realloc},
 	{"memalign", of_a1},
 	{"aligned_alloc", of_a1},
-	{"posix_memalign", of_a2},
+	{"posix_memalign", stored},
 	{"valloc", of_a0},
 	{"pvalloc", of_a0},
 	{"_Znwm", of_a0},
@@ -90,7 +91,7 @@ struct sites {
 struct allocators {
 	char paths[FILES_MAX][PATH_MAX];
 	size_t n;
-	struct sites entries, frees;
+	struct sites entries, frees, stores;
 };
 
 static void add_file(struct allocators *a, const char *name, pid_t pid)
@@ -353,14 +354,30 @@ static int add_others(struct session *s, const struct sites *sites, const char *
 	return probe_event_at(&s->probes, e, letter, sites->v, sites->n, err);
 }
 
+/* Leaves in s what returns a pointer, and moves the others to `ret`. */
+static void make_returns(struct sites *s, struct sites *ret)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		const bool stores = s->v[i].fields == stored;
+		struct probe_site *to = stores ? &ret->v[ret->n++] : &s->v[n++];
+
+		*to = s->v[i];
+		to->fields = stores ? stored_by_return : pointer_of_return;
+	}
+	s->n = n;
+}
+
 static int add_events(struct session *s, struct allocators *a, struct err *err)
 {
 	int rc = add_entries(s, &a->entries, err);
 
-	for (size_t i = 0; i < a->entries.n; i++)
-		a->entries.v[i].fields = pointer_of_return;
-	if (!rc)
+	make_returns(&a->entries, &a->stores);
+	if (!rc && a->entries.n)
 		rc = add_others(s, &a->entries, HEAP_RETURN_EVENT, 'r', err);
+	if (!rc && a->stores.n)
+		rc = add_others(s, &a->stores, HEAP_STORED_EVENT, 'r', err);
 	if (!rc && a->frees.n)
 		rc = add_others(s, &a->frees, HEAP_FREE_EVENT, 'p', err);
 	snprintf(s->events[s->n_events].name, sizeof s->events->name, "dummy:u");

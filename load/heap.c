@@ -255,8 +255,9 @@ static int take_return(struct heap_scan *s, struct heap_thread *t, uint32_t proc
 	c = &t->calls[t->n];
 	if (t->n || !c->has_entry)
 		return 0;
-	if (c->at.old == HEAP_ELSEWHERE)
-		return at->pointer ? 0 : allocated(s, process, c, 0);
+	if (c->at.where || c->at.old == HEAP_ELSEWHERE)
+		return at->pointer ? 0
+				   : allocated(s, process, c, perf_heap_stored(at, c->at.where));
 	if (at->pointer)
 		return forget(s, c->old) ? -1 : allocated(s, process, c, at->pointer);
 	/* It failed, or it was realloc(p, 0), which is free(p). */
@@ -292,7 +293,7 @@ static int take_sample(struct heap_scan *s, const struct perf_sample *sample)
 		return -1;
 	s->last_ns = sample->time_ns;
 	s->calls++;
-	if (sample->event->heap == PERF_HEAP_RETURN)
+	if (sample->event->heap == PERF_HEAP_RETURN || sample->event->heap == PERF_HEAP_STORED)
 		return take_return(s, t, process, &at);
 	if (sample->event->heap == PERF_HEAP_FREE)
 		return take_free(s, t, process, &at);
@@ -483,8 +484,9 @@ static void note(struct loaded *p, const struct heap_scan *s)
 	if (s->no_pointer)
 		loaded_note(p,
 			    "%" PRIu64
-			    " bytes came from posix_memalign: allocated; whether they are "
-			    "in use is not known, and they do not count as that",
+			    " bytes came from posix_memalign into no variable of its caller: "
+			    "allocated; whether they are in use is not known, and they do not "
+			    "count as that",
 			    s->no_pointer);
 }
 

@@ -26,6 +26,7 @@ static enum perf_heap_part part_of(const struct perf_event *e)
 	return str_starts_with(e->name, HEAP_STACK_EVENT) ? PERF_HEAP_STACK
 	       : !strcmp(e->name, HEAP_ENTRY_EVENT)	  ? PERF_HEAP_ENTRY
 	       : !strcmp(e->name, HEAP_RETURN_EVENT)	  ? PERF_HEAP_RETURN
+	       : !strcmp(e->name, HEAP_STORED_EVENT)	  ? PERF_HEAP_STORED
 	       : !strcmp(e->name, HEAP_FREE_EVENT)	  ? PERF_HEAP_FREE
 							  : PERF_HEAP_NONE;
 }
@@ -90,9 +91,10 @@ bool perf_heap_call(const struct perf_sample *s, struct perf_heap_call *ret)
 		[PERF_HEAP_ENTRY] = 6,
 		[PERF_HEAP_RETURN] = 3,
 		[PERF_HEAP_FREE] = 3,
+		[PERF_HEAP_STORED] = 4 + HEAP_STORED_WORDS,
 	};
 	const enum perf_heap_part part = (enum perf_heap_part)s->event->heap;
-	uint64_t v[6] = {0};
+	uint64_t v[4 + HEAP_STORED_WORDS] = {0};
 
 	*ret = (struct perf_heap_call){0};
 	if (part == PERF_HEAP_NONE || s->extra->raw_size < 8 + 8 * fields[part])
@@ -101,6 +103,10 @@ bool perf_heap_call(const struct perf_sample *s, struct perf_heap_call *ret)
 	ret->function = v[0];
 	if (part == PERF_HEAP_RETURN) {
 		ret->pointer = v[2];
+	} else if (part == PERF_HEAP_STORED) {
+		ret->pointer = v[2];
+		ret->sp = v[3];
+		ret->words = s->extra->raw + 8 + 8 * 4;
 	} else if (part == PERF_HEAP_FREE) {
 		ret->pointer = v[1];
 		ret->sp = v[2];
@@ -108,10 +114,25 @@ bool perf_heap_call(const struct perf_sample *s, struct perf_heap_call *ret)
 		ret->size = v[1];
 		ret->n = v[2];
 		ret->old = v[3];
+		if (!ret->n && ret->old) {
+			ret->n = 1;
+			ret->where = ret->old;
+			ret->old = 0;
+		}
 		ret->sp = v[4];
 		ret->ra = v[5];
 	}
 	return true;
+}
+
+uint64_t perf_heap_stored(const struct perf_heap_call *stored, uint64_t where)
+{
+	const uint64_t at = where - stored->sp;
+	uint64_t word = 0;
+
+	if (stored->words && where >= stored->sp && at <= 8 * (HEAP_STORED_WORDS - 1))
+		memcpy(&word, stored->words + at, sizeof word);
+	return word;
 }
 
 static int by_offset(const void *key, const void *element)

@@ -11,8 +11,13 @@
 #define HEAP_ENTRY_EVENT  "alloc-entry"	 /* the same */
 #define HEAP_RETURN_EVENT "alloc-return" /* pointer */
 #define HEAP_FREE_EVENT	  "alloc-free"	 /* pointer, sp */
+/* posix_memalign() returns 0 or an error, and stores the pointer where its first argument points
+ * to. That is in `old`, with an n of 0; which uprobes cannot follow on return, but that place is
+ * mostly a variable of the caller: so much of its stack is recorded. */
+#define HEAP_STORED_EVENT "alloc-stored" /* what was returned, sp, the words from there on */
+#define HEAP_STORED_WORDS 64		 /* MAX_ARRAY_LEN of kernel/trace/trace_probe.h */
 
-/* In `old`: what is returned is 0 or an error, the memory is where an argument points to. */
+/* In `old` of older recordings: the memory is where an argument points to, which is not known. */
 #define HEAP_ELSEWHERE 1
 
 /* Allocations of at most 16 << 4 * class bytes in all, by what filters of the kernel can compare:

@@ -182,6 +182,7 @@ enum perf_heap_part {
 	PERF_HEAP_ENTRY,
 	PERF_HEAP_RETURN,
 	PERF_HEAP_FREE,
+	PERF_HEAP_STORED,
 };
 
 /* The events that they are delivered as, with the names of pprof. */
@@ -200,10 +201,14 @@ struct perf_heap_call {
 	uint64_t function;	   /* its address */
 	uint64_t size, n, old, sp; /* STACK, ENTRY: n objects of this size; realloc's pointer */
 	uint64_t ra;		   /* and where it returns to */
-	uint64_t pointer;	   /* RETURN, FREE */
+	uint64_t where;		   /* that it stores the pointer at; 0: it returns it */
+	uint64_t pointer;	   /* RETURN, FREE; STORED: 0 or an error */
+	const uint8_t *words;	   /* STORED: of the stack, from sp on */
 };
 /* False if it is none of these, or too short. */
 bool perf_heap_call(const struct perf_sample *s, struct perf_heap_call *ret);
+/* The pointer that is at this address, by a STORED one; 0: that has not recorded it. */
+uint64_t perf_heap_stored(const struct perf_heap_call *stored, uint64_t where);
 
 /* What a sample of PERF_HEAP_STACK stands for. */
 struct perf_heap_weight {

@@ -1,6 +1,7 @@
 /* allocates.c - allocates known numbers of blocks of known sizes, and frees known parts of them, in
  * threads and by all functions of malloc(3); and counts them: "NAME OBJECTS BYTES IN_USE
  * IN_USE_BYTES" a line. What libraries allocate for themselves is not counted. */
+#include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,7 +81,17 @@ SEEN static void zero(struct count *c, int n)
 SEEN static void align(struct count *c, int n)
 {
 	for (int i = 0; i < n; i++) {
-		last = aligned_alloc(i % 2 ? 8 : 64, 640);
+		void *p = NULL;
+
+		if (i < n / 4)
+			p = aligned_alloc(i % 2 ? 8 : 64, 640);
+		else if (i < n / 2)
+			p = memalign(64, 640);
+		else if (i < n / 4 * 3)
+			p = valloc(640);
+		else if (posix_memalign(&p, 64, 640))
+			abort();
+		last = p;
 		count(c, 640, i % 5 == 0);
 		if (i % 5)
 			free(last);
