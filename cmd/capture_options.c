@@ -78,6 +78,12 @@ static int set_delay(void *ms, const char *option, char *text, struct err *err)
 	uint64_t v = 0;
 	int rc;
 
+	if (!strcmp(text, "-1"))
+		return err_set(err, ERR_USAGE, NULL,
+			       "%s -1: nothing enables the events later: start capture -p PID when "
+			       "it is to begin, or --snapshot[=SEC] keeps the last seconds until "
+			       "SIGUSR2",
+			       option);
 	if (strchr(text, '-'))
 		return err_set(err, ERR_USAGE, NULL,
 			       "%s: ranges are not recorded in one go: -D FROM --duration SECONDS "
@@ -462,6 +468,7 @@ static const struct option_row options[] = {
 	{0, "timestamp-boundary", NULL, NULL, NULL, IGNORED},
 	{0, "running-time", NULL, NULL, NULL, IGNORED},
 	{0, "debuginfod", NULL, "[=URLS]", NULL, IGNORED},
+	{0, "inherit", NULL, NULL, NULL, IGNORED},
 	{'k', "clockid", NULL, "CLOCK", NULL, CALLS(check_clock)},
 	{0, "strict-freq", NULL, NULL, NULL, SETS_FLAG(opt.strict_freq)},
 	/* What to do instead: */
@@ -510,6 +517,8 @@ static const struct option_row options[] = {
 	 REFUSED("no BPF program is compiled; leave it out")},
 	{0, "bpf-filter", NULL, "FILTER", NULL,
 	 REFUSED("samples are not filtered; resolve --comm, --pid, --dso, --time do")},
+	{0, "setup-filter", NULL, "ACTION", NULL,
+	 REFUSED("there is no BPF filter to pin; resolve --comm, --pid, --dso, --time filter")},
 	{0, "latency", NULL, NULL, NULL, REFUSED("--wall records what runs and what waits")},
 	{0, "per-thread", NULL, NULL, NULL,
 	 REFUSED("rings are per processor; -t TID records single threads")},

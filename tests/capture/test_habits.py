@@ -55,12 +55,13 @@ p = capture("-e", "dummy", "-o", "dummy.data", "--", "true")
 tap.check(p.n_samples == 0 and p.returncode == 0, "-e dummy: no samples", p.stderr)
 
 # ---- options ---------------------------------------------------------------------------------------------
-for options in (["-N", "-B", "-T", "-R", "-P"], ["-z"], ["-z3"], ["-r", "50"], ["--all-user"], ["-i"], ["--sample-cpu", "--buildid-all", "--aio=2"]):
+for options in (["-N", "-B", "-T", "-R", "-P"], ["-z"], ["-z3"], ["-r", "50"], ["--all-user"], ["-i"], ["--sample-cpu", "--buildid-all", "--aio=2"], ["--inherit"]):
     p = capture(*options, "-o", "opt.data", "--", load, "spin", 0.02, check=False)
     tap.check(p.returncode == 0 and p.n_samples is not None, f"{' '.join(options)}: accepted", p.stderr)
 for options, word in ((["-b"], "branch"), (["--switch-output"], "-p PID"), (["--overwrite"], "--duration"),
                       (["--off-cpu-thresh", "5"], "resolve --off-cpu-thresh"), (["-k", "tai"], "CLOCK_MONOTONIC"), (["--filter", "x"], "which event"), (["--threads"], "leave it out"),
-                      (["--all-kernel"], ":k"), (["--max-size", "lots"], "100M"), (["--dry-run"], "--check")):
+                      (["--all-kernel"], ":k"), (["--max-size", "lots"], "100M"), (["--dry-run"], "--check"), (["--setup-filter", "pin"], "resolve --comm"),
+                      (["-D", "-1"], "--snapshot"), (["--delay=-1"], "-p PID")):
     p = capture(*options, "-o", "opt.data", "--", "true", check=False)
     tap.check(p.returncode == 2 and word in p.stderr and len(p.stderr.splitlines()) == 1, f"{' '.join(options)}: answered in a line", p.stderr)
 
