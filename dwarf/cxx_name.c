@@ -8,15 +8,14 @@
  * signature have been evaluated. */
 #include "dwarf/cxx_name.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "dwarf/cxx_spelling.h"
 #include "dwarf/die.h"
 #include "dwarf/dwarf.h"
 
 enum {
-	TEXT_MAX = 8000,
 	NESTING_MAX = 48, /* limit on types in types */
 	SIBLINGS_MAX = 256,
 	/* Limit on typedefs and qualifiers of a type, and on links from a function to its
@@ -28,35 +27,23 @@ struct printer {
 	struct dwarf_namer *n;
 	unsigned nesting;
 	int rc;
-	bool failed; /* DWARF does not say enough */
-	size_t len;
-	char text[TEXT_MAX + 1];
+	struct cxx_text out; /* failed, too, if DWARF does not say enough */
 };
-
-static void put_n(struct printer *p, const char *s, size_t n)
-{
-	if (n > TEXT_MAX - p->len) {
-		p->failed = true;
-		return;
-	}
-	memcpy(p->text + p->len, s, n);
-	p->len += n;
-}
 
 static void put(struct printer *p, const char *s)
 {
-	put_n(p, s, strlen(s));
+	cxx_put(&p->out, s);
 }
 
 static bool read_die(struct printer *p, struct dwarf_ref at, struct dwarf_die *d)
 {
-	return !p->failed && dwarf_die_at(p->n, at, d, &p->rc) &&
-	       (!d->name || strnlen(d->name, TEXT_MAX + 1) <= TEXT_MAX);
+	return !p->out.failed && dwarf_die_at(p->n, at, d, &p->rc) &&
+	       (!d->name || strnlen(d->name, CXX_TEXT_MAX + 1) <= CXX_TEXT_MAX);
 }
 
 /* Iterates over the children of *d. */
-#define EACH_CHILD(p, d, child)                                                               \
-	for (bool more_ = dwarf_die_child((p)->n, d, child, &(p)->rc); more_ && !(p)->failed; \
+#define EACH_CHILD(p, d, child)                                                                   \
+	for (bool more_ = dwarf_die_child((p)->n, d, child, &(p)->rc); more_ && !(p)->out.failed; \
 	     more_ = dwarf_die_next((p)->n, child, &(p)->rc))
 
 /* Sets *d to the declaration that `at` refers to, which is in the scopes of the name. Its name and
@@ -83,179 +70,6 @@ static bool declaration(struct printer *p, struct dwarf_ref at, struct dwarf_die
 static void put_function(struct printer *p, const struct dwarf_die *d, bool whole);
 static void put_type(struct printer *p, struct dwarf_ref type, bool is_parameter);
 
-/* ---- names in DW_AT_name ----------------------------------------------------------------- */
-
-/* Length of a name without its template arguments; angle brackets of an operator are part of the
- * name. */
-static size_t plain_length(const char *s)
-{
-	static const char *const operators[] = {"operator<=>", "operator<<=", "operator>>=",
-						"operator->*", "operator<<",  "operator>>",
-						"operator<=",  "operator>=",  "operator->",
-						"operator<",   "operator>"};
-	size_t at = 0, i;
-
-	for (i = 0; !at && i < sizeof operators / sizeof *operators; i++)
-		if (!strncmp(s, operators[i], strlen(operators[i])))
-			at = strlen(operators[i]);
-	at += strcspn(s + at, "<");
-	while (at && s[at - 1] == ' ')
-		at--;
-	return at;
-}
-
-static bool is_word(char c)
-{
-	return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80;
-}
-
-static bool starts(const char *s, const char *end, const char *with)
-{
-	size_t n = strlen(with);
-
-	return (size_t)(end - s) >= n && !memcmp(s, with, n);
-}
-
-/* Returns the end of the group that begins with the bracket at s; `end` if it is not closed. */
-static const char *skip_group(const char *s, const char *end)
-{
-	unsigned open = 0;
-
-	for (; s < end; s++) {
-		if (*s == '-' && starts(s, end, "->"))
-			s++;
-		else if (strchr("<([{", *s))
-			open++;
-		else if (strchr(">)]}", *s) && !--open)
-			return s + 1;
-	}
-	return end;
-}
-
-/* Returns the end of a type's name, before the signs of pointers and the like. */
-static const char *skip_named_type(const char *s, const char *end)
-{
-	static const char *const words[] = {"const ", "volatile ", "unsigned ", "signed ",
-					    "long ",  "short ",	   "__int128 "};
-	const char *group;
-	size_t i = 0;
-
-	while (i < sizeof words / sizeof *words && s < end)
-		if (starts(s, end, words[i]) && is_word(s[strlen(words[i])])) {
-			s += strlen(words[i]);
-			i = 0;
-		} else {
-			i++;
-		}
-	while (s < end && (is_word(*s) || strchr(":<({", *s))) {
-		group = strchr("<({", *s) ? skip_group(s, end) : s + 1;
-		if (*s == '(' && !starts(group, end, "::"))
-			break;
-		s = group;
-	}
-	return s;
-}
-
-/* Names of types that gcc spells differently from the demangler. */
-static const char *const base_types[][2] = {
-	{"short int", "short"},
-	{"short unsigned int", "unsigned short"},
-	{"long int", "long"},
-	{"long unsigned int", "unsigned long"},
-	{"long long int", "long long"},
-	{"long long unsigned int", "unsigned long long"},
-	{"__int128 unsigned", "unsigned __int128"},
-	/* not base types, but spelled differently, too */
-	{"{anonymous}", "(anonymous namespace)"},
-	{"<unnamed>", "(anonymous namespace)"},
-};
-
-/* Writes such a name in the demangler's spelling. Returns its end; s if there is none at s. */
-static const char *put_respelled_word(struct printer *p, const char *s, const char *end)
-{
-	const char *after;
-	size_t i;
-
-	for (i = 0; i < sizeof base_types / sizeof *base_types; i++) {
-		after = s + strlen(base_types[i][0]);
-		if (!starts(s, end, base_types[i][0]) ||
-		    (after < end && is_word(*after) && is_word(after[-1])))
-			continue;
-		put(p, base_types[i][1]);
-		return after;
-	}
-	return s;
-}
-
-/* Is it the "const " of "const X", and not the one after the type in "char const (&)"? */
-static bool is_prefix(const char *s, const char *end)
-{
-	return starts(s, end, "const ") && s + 6 < end &&
-	       (is_word(s[6]) || strchr("{<", s[6]) || starts(s + 6, end, "(anonymous"));
-}
-
-/* Writes a type or name of gcc or clang, respelled as the demangler spells it. */
-static void put_respelled(struct printer *p, const char *s, const char *end)
-{
-	const char *begin = s, *after;
-
-	while (s < end && !p->failed) {
-		char before = s > begin ? s[-1] : ' ';
-
-		after = is_word(before) ? s : put_respelled_word(p, s, end);
-		if (after > s) {
-			s = after;
-		} else if (!is_word(before) && is_prefix(s, end)) {
-			after = skip_named_type(s + 6, end);
-			put_respelled(p, s + 6, after);
-			put(p, " const");
-			s = starts(after, end, " >") ? after + 1 : after;
-		} else if (starts(s, end, "<lambda(")) {
-			after = skip_group(s, end);
-			put(p, "{lambda");
-			put_respelled(p, s + strlen("<lambda"), after - 1);
-			put(p, "}");
-			s = starts(after, end, " >") ? after + 1 : after;
-		} else {
-			/* void(int), int[4] */
-			if ((*s == '(' && (is_word(before) || before == '>') &&
-			     !starts(skip_group(s, end), end, "::")) ||
-			    (*s == '[' && before != ' ' && before != ']') ||
-			    (*s == '>' && before == '>'))
-				put(p, " ");
-			put_n(p, s++, 1);
-		}
-	}
-}
-
-/* Skips the mark of a lambda, if there is one. */
-static const char *skip_mark(const char *s, const char *end)
-{
-	return starts(s, end, DWARF_LAMBDA_MARK) ? s + strcspn(s, "}") : s;
-}
-
-/* Are two spellings equal? Ignores what is in parentheses (default arguments may be left out
- * there), marks of lambdas in the first one, and the suffixes of numbers: 3ul is 3. */
-static bool same_spelling(const char *a, const char *end_a, const char *b, const char *end_b)
-{
-	while (a < end_a && b < end_b && *a == *b) {
-		bool digit = isdigit((unsigned char)*a);
-
-		if (*a == '(') {
-			a = skip_mark(skip_group(a, end_a), end_a);
-			b = skip_group(b, end_b);
-			continue;
-		}
-		a++;
-		b++;
-		if (digit && a < end_a && b < end_b && *a != *b) {
-			a += strspn(a, "ul");
-			b += strspn(b, "ul");
-		}
-	}
-	return a == end_a && b == end_b;
-}
-
 /* ---- template arguments ------------------------------------------------------------------ */
 
 static bool is_parameter_of_template(uint16_t tag)
@@ -277,28 +91,28 @@ static void put_value(struct printer *p, const struct dwarf_die *d)
 		{"int", ""},	     {"unsigned int", "u"},
 		{"long", "l"},	     {"unsigned long", "ul"},
 		{"long long", "ll"}, {"unsigned long long", "ull"}};
-	size_t before = p->len, i, n;
+	size_t before = p->out.len, i, n;
 	char number[24];
 
 	if (!d->has_value) {
-		p->failed = true;
+		p->out.failed = true;
 		return;
 	}
 	snprintf(number, sizeof number, d->is_negative ? "%lld" : "%llu",
 		 (unsigned long long)d->value);
 	put(p, "(");
 	put_type(p, d->type, true);
-	n = p->len - before - 1;
+	n = p->out.len - before - 1;
 	for (i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
 		if (n == strlen(suffixes[i][0]) &&
-		    !memcmp(p->text + before + 1, suffixes[i][0], n)) {
-			p->len = before;
+		    !memcmp(p->out.text + before + 1, suffixes[i][0], n)) {
+			p->out.len = before;
 			put(p, number);
 			put(p, suffixes[i][1]);
 			return;
 		}
-	if (n == 4 && !memcmp(p->text + before + 1, "bool", n)) {
-		p->len = before;
+	if (n == 4 && !memcmp(p->out.text + before + 1, "bool", n)) {
+		p->out.len = before;
 		put(p, d->value ? "true" : "false");
 		return;
 	}
@@ -344,7 +158,7 @@ static size_t put_arguments(struct printer *p, const struct dwarf_die *d, size_t
 			break;
 		case DW_TAG_GNU_template_template_param:
 			put(p, before);
-			p->failed |= !child.template_name;
+			p->out.failed |= !child.template_name;
 			put(p, child.template_name ? child.template_name : "");
 			n++;
 			break;
@@ -375,7 +189,7 @@ static bool put_template_arguments(struct printer *p, const struct dwarf_die *d)
 		put(p, is_empty_pack ? "<>" : "");
 		return is_empty_pack;
 	}
-	put(p, p->len && p->text[p->len - 1] == '>' ? " >" : ">");
+	put(p, p->out.len && p->out.text[p->out.len - 1] == '>' ? " >" : ">");
 	return true;
 }
 
@@ -398,7 +212,7 @@ static bool is_template(struct printer *p, const struct dwarf_die *d)
 static void put_class_name(struct printer *p, const struct dwarf_die *d)
 {
 	static const char va_list[] = "typedef __va_list_tag "; /* gcc's spelling */
-	size_t before = p->len, n = strlen(d->name), plain = plain_length(d->name), end;
+	size_t before = p->out.len, n = strlen(d->name), plain = cxx_plain_length(d->name), end;
 	unsigned nesting = p->nesting;
 	bool failed, same;
 
@@ -406,20 +220,20 @@ static void put_class_name(struct printer *p, const struct dwarf_die *d)
 		put(p, d->name + sizeof va_list - 1);
 		return;
 	}
-	put_n(p, d->name, plain);
+	cxx_put_n(&p->out, d->name, plain);
 	put_template_arguments(p, d);
 	if (p->rc || plain == n)
 		return;
-	end = p->len;
-	failed = p->failed;
-	p->failed = false;
+	end = p->out.len;
+	failed = p->out.failed;
+	p->out.failed = false;
 	p->nesting = nesting;
-	put_respelled(p, d->name, d->name + n);
-	same = !failed &&
-	       same_spelling(p->text + before, p->text + end, p->text + end, p->text + p->len);
-	if (!same && !p->failed)
-		memmove(p->text + before, p->text + end, p->len - end);
-	p->len = same ? end : before + p->len - end;
+	cxx_put_respelled(&p->out, d->name, d->name + n);
+	same = !failed && cxx_same_spelling(p->out.text + before, p->out.text + end,
+					    p->out.text + end, p->out.text + p->out.len);
+	if (!same && !p->out.failed)
+		memmove(p->out.text + before, p->out.text + end, p->out.len - end);
+	p->out.len = same ? end : before + p->out.len - end;
 }
 
 static void put_parameters(struct printer *p, const struct dwarf_die *d);
@@ -444,7 +258,7 @@ static void put_unnamed(struct printer *p, const struct dwarf_die *d)
 	struct dwarf_die child;
 
 	EACH_CHILD(p, d, &child)
-	if (child.name && plain_length(child.name) == 10 &&
+	if (child.name && cxx_plain_length(child.name) == 10 &&
 	    !strncmp(child.name, "operator()", 10)) {
 		put(p, "{lambda");
 		if (!is_template(p, &child))
@@ -496,7 +310,7 @@ static void put_scopes(struct printer *p, struct dwarf_ref at)
 	if (!around.file)
 		return;
 	if (++p->nesting > NESTING_MAX || !declaration(p, around, &d)) {
-		p->failed = true;
+		p->out.failed = true;
 		return;
 	}
 	if (d.tag != DW_TAG_subprogram) /* a function writes its own scopes */
@@ -518,11 +332,11 @@ static void abbreviate(struct printer *p, size_t begin)
 		{"std::basic_ostream<char, std::char_traits<char> >", "std::ostream"},
 		{"std::basic_iostream<char, std::char_traits<char> >", "std::iostream"},
 	};
-	size_t n = p->len - begin, i;
+	size_t n = p->out.len - begin, i;
 
 	for (i = 0; i < sizeof rows / sizeof *rows; i++)
-		if (n == strlen(rows[i][0]) && !memcmp(p->text + begin, rows[i][0], n)) {
-			p->len = begin;
+		if (n == strlen(rows[i][0]) && !memcmp(p->out.text + begin, rows[i][0], n)) {
+			p->out.len = begin;
 			put(p, rows[i][1]);
 		}
 }
@@ -530,11 +344,11 @@ static void abbreviate(struct printer *p, size_t begin)
 /* Writes a class or enumeration; `alias` is its name if it has none. */
 static void put_class(struct printer *p, struct dwarf_ref at, const char *alias)
 {
-	size_t begin = p->len;
+	size_t begin = p->out.len;
 	struct dwarf_die d;
 
 	if (!declaration(p, at, &d)) {
-		p->failed = true;
+		p->out.failed = true;
 		return;
 	}
 	put_scopes(p, d.at);
@@ -547,8 +361,9 @@ static void put_class(struct printer *p, struct dwarf_ref at, const char *alias)
 
 static void put_base_type(struct printer *p, const struct dwarf_die *d)
 {
-	p->failed |= !d->name;
-	if (d->name && put_respelled_word(p, d->name, d->name + strlen(d->name)) == d->name)
+	p->out.failed |= !d->name;
+	if (d->name &&
+	    cxx_put_respelled_word(&p->out, d->name, d->name + strlen(d->name)) == d->name)
 		put(p, d->name);
 }
 
@@ -564,9 +379,9 @@ static void find_bare(struct printer *p, struct dwarf_ref type, struct bare_type
 	unsigned links = 0;
 
 	*t = (struct bare_type){.d = {.tag = DW_TAG_unspecified_type, .name = "void"}};
-	for (; type.file && !p->failed; type = t->d.type) {
+	for (; type.file && !p->out.failed; type = t->d.type) {
 		if (links++ == LINKS_MAX || !read_die(p, type, &t->d)) {
-			p->failed = true;
+			p->out.failed = true;
 			return;
 		}
 		if (t->d.tag == DW_TAG_const_type)
@@ -632,7 +447,7 @@ static void put_named_type(struct printer *p, const struct bare_type *t)
 		put_base_type(p, &t->d);
 		break;
 	default:
-		p->failed = true;
+		p->out.failed = true;
 	}
 }
 
@@ -643,8 +458,8 @@ static void put_before(struct printer *p, const struct bare_type *t)
 	struct bare_type of;
 
 	if (++p->nesting > NESTING_MAX)
-		p->failed = true;
-	if (p->failed) {
+		p->out.failed = true;
+	if (p->out.failed) {
 		;
 	} else if (goes_on_behind(t->d.tag)) {
 		find_bare(p, t->d.type, &of);
@@ -681,10 +496,10 @@ static void put_after(struct printer *p, const struct bare_type *t)
 {
 	struct bare_type of;
 
-	if (p->failed || (!sign_of(t->d.tag) && !goes_on_behind(t->d.tag)))
+	if (p->out.failed || (!sign_of(t->d.tag) && !goes_on_behind(t->d.tag)))
 		return;
 	if (++p->nesting > NESTING_MAX)
-		p->failed = true;
+		p->out.failed = true;
 	find_bare(p, t->d.type, &of);
 	if (sign_of(t->d.tag)) {
 		put(p, goes_on_behind(of.d.tag) ? ")" : "");
@@ -802,36 +617,36 @@ static bool is_conversion(const char *name)
 /* Writes the name with its template arguments. */
 static void put_function_name(struct printer *p, const struct dwarf_die *d)
 {
-	size_t plain = plain_length(d->name), n = strlen(d->name);
+	size_t plain = cxx_plain_length(d->name), n = strlen(d->name);
 
 	if (is_conversion(d->name)) {
 		put(p, "operator ");
 		put_type(p, d->type, false);
 		plain = n;
 	} else if (plain > 3 && !strcmp(d->name + plain - 3, " []")) { /* operator new [] */
-		put_n(p, d->name, plain - 3);
+		cxx_put_n(&p->out, d->name, plain - 3);
 		put(p, "[]");
 	} else {
-		put_n(p, d->name, plain);
+		cxx_put_n(&p->out, d->name, plain);
 	}
 	if (plain && d->name[plain - 1] == '<' && plain < n)
 		put(p, " ");
 	if (!put_template_arguments(p, d))
 		/* DWARF has the arguments only in the name. */
-		put_respelled(p, d->name + plain, d->name + n);
+		cxx_put_respelled(&p->out, d->name + plain, d->name + n);
 }
 
 /* Does the function have a return type? Constructors and destructors do not, even as templates. */
 static bool returns(struct printer *p, const struct dwarf_die *d)
 {
 	struct dwarf_ref around = dwarf_namer_scope(p->n, d->at, &p->rc);
-	size_t n = plain_length(d->name);
+	size_t n = cxx_plain_length(d->name);
 	struct dwarf_die c;
 
 	if (d->name[0] == '~' || is_conversion(d->name))
 		return false;
 	return !around.file || !declaration(p, around, &c) || !c.name ||
-	       c.tag == DW_TAG_namespace || plain_length(c.name) != n ||
+	       c.tag == DW_TAG_namespace || cxx_plain_length(c.name) != n ||
 	       strncmp(c.name, d->name, n);
 }
 
@@ -839,9 +654,9 @@ static bool returns(struct printer *p, const struct dwarf_die *d)
 static void put_return_type(struct printer *p, const struct bare_type *t)
 {
 	put_before(p, t);
-	if (p->len && !strchr("*&", p->text[p->len - 1]))
+	if (p->out.len && !strchr("*&", p->out.text[p->out.len - 1]))
 		put(p, " ");
-	else if (p->len > 1 && p->text[p->len - 2] != '(')
+	else if (p->out.len > 1 && p->out.text[p->out.len - 2] != '(')
 		put(p, " ");
 }
 
@@ -871,7 +686,7 @@ static void put_function(struct printer *p, const struct dwarf_die *d, bool whol
 	bool is_c = d->external && !d->linkage_name; /* or main() */
 
 	if (++p->nesting > NESTING_MAX || !d->name || (whole && is_c))
-		p->failed = true;
+		p->out.failed = true;
 	else if (is_c)
 		put(p, d->name);
 	else
@@ -888,18 +703,18 @@ const char *dwarf_cxx_name(struct dwarf_namer *n, struct dwarf_ref function, int
 	p.n = n;
 	p.nesting = 0;
 	p.rc = 0;
-	p.failed = false;
-	p.len = 0;
+	p.out.failed = false;
+	p.out.len = 0;
 	if (!declaration(&p, function, &d))
-		p.failed = true;
+		p.out.failed = true;
 	else
 		put_function(&p, &d, true);
-	if (p.rc || p.failed || p.len >= n->budget) {
+	if (p.rc || p.out.failed || p.out.len >= n->budget) {
 		*rc = p.rc;
 		return NULL;
 	}
-	n->budget -= p.len;
-	s = arena_strndup(n->strings, p.text, p.len);
+	n->budget -= p.out.len;
+	s = arena_strndup(n->strings, p.out.text, p.out.len);
 	if (!s)
 		*rc = -ERR_NOMEM;
 	return s;
