@@ -181,7 +181,7 @@ int input_look(struct input_source *s, char *to, size_t size, size_t *n, struct 
 /* A line is a C string, so that a byte 0 would hide what follows it. */
 static void replace_nuls(struct input_source *s)
 {
-	char *at = s->text.s, *end = s->text.s + s->text.n;
+	char *at = s->text.s, *end = at ? at + s->text.n : at;
 
 	while (at < end && (at = memchr(at, '\0', (size_t)(end - at)))) {
 		*at++ = '?';
