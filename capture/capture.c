@@ -679,6 +679,30 @@ static void note_hits(struct recording *r)
 		capture_note(r->result, "%.0f hits of probes a second", hits / seconds);
 }
 
+static bool samples_faults(const struct session *s)
+{
+	for (size_t i = 0; i < s->n_events; i++) {
+		const struct event *e = &s->events[i];
+
+		if (e->type == PERF_TYPE_SOFTWARE && (e->config == PERF_COUNT_SW_PAGE_FAULTS ||
+						      e->config == PERF_COUNT_SW_PAGE_FAULTS_MIN ||
+						      e->config == PERF_COUNT_SW_PAGE_FAULTS_MAJ))
+			return true;
+	}
+	return false;
+}
+
+/* Stack copies of missing pages cost most where page faults are sampled, and so does touching them.
+ */
+static void note_faults(struct recording *r)
+{
+	if (r->result->lost && r->result->touched_pages && samples_faults(&r->session))
+		capture_note(r->result,
+			     "page faults were lost while %llu stack pages were touched for their "
+			     "copies: --no-touch or a larger -m loses fewer",
+			     (unsigned long long)r->result->touched_pages);
+}
+
 /* A file that is replaced has no probes, one that is written to has them at places of what it was.
  */
 static void note_changed_files(struct recording *r)
@@ -838,6 +862,7 @@ int capture_run(const struct capture_options *opt, volatile int *stop, struct ca
 		priority_normal();
 		rc = r->flight.on ? flight_end(r, rc, err) : recording_finish_file(r, rc, err);
 		note_hits(r);
+		note_faults(r);
 		note_changed_files(r);
 		if (r->child.pid)
 			stop_command(r);

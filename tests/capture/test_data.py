@@ -120,6 +120,10 @@ run([RESOLVE, "-q", "--bundle", "-o", "carried.data", "faults.data"])
 tap.check(labels("carried.data") == labels("faults.data") and faults("carried.data") == faults("faults.data"), "resolve --bundle keeps addresses and maps")
 run([RESOLVE, "-q", "--bundle", "--strip-stacks", "-o", "stripped.data", "faults.data"])
 tap.check(faults("stripped.data") == faults("faults.data"), "--strip-stacks keeps addresses")
+# ---- what is lost ---------------------------------------------------------------------------------------
+for options, advised in ((["--call-graph", "dwarf"], True), (["--call-graph", "dwarf", "--no-touch"], False), (["--call-graph", "fp"], False)):
+    p = capture("-d", "-c", "1", "-m", "32K", *options, "-e", "page-faults", "-o", "lost.data", "--", "./touches", MAPPED)
+    tap.check((p.n_lost > 0 or not advised) and ("--no-touch" in p.stderr) == advised, f"{' '.join(options)}: faults that are lost while pages are touched name --no-touch", p.stderr)
 p = capture("--no-compress", "-e", "page-faults", "-o", "plain.data", "--", "./touches", MAPPED)
 p = run([RESOLVE, "--by", "data", "plain.data"])
 tap.check("capture -d" in p.stderr, "a recording without: what records it", p.stderr)
