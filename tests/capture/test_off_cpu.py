@@ -7,6 +7,7 @@ import json
 import os
 import random
 import signal
+import struct
 import subprocess
 import time
 
@@ -245,6 +246,23 @@ def bursts(data, said, *args):
     return of(shown, "slow"), of(shown, "quick"), of(shown, "[unknown]"), threads(said)["slow"][0], threads(said)["quick"][0]
 
 
+def keep_each(nth, name):
+    """perf record -c takes all samples of a tracepoint, as they say the period: makes the others records of a type that nobody knows."""
+    with open(name, "rb") as f:
+        data = bytearray(f.read())
+    at, size = struct.unpack_from("<2Q", data, 40)
+    end, n = at + size, 0
+    while at < end:
+        kind, _, size = struct.unpack_from("<IHH", data, at)
+        if kind == 9:  # PERF_RECORD_SAMPLE
+            n += 1
+            if n % nth:
+                struct.pack_into("<I", data, at, 60)
+        at += size
+    with open(name, "wb") as f:
+        f.write(data)
+
+
 r = capture("--off-cpu", "-o", "bursts.data", "./bursts", "50", "50")
 slow, quick, unknown, true_slow, true_quick = bursts("bursts.data", r.stdout)
 tap.check(0.95 * true_slow <= slow <= 1.01 * true_slow and quick <= 1.01 * true_quick and "no stack" not in r.stderr, "long waits after bursts of short ones: each has its stack",
@@ -257,7 +275,8 @@ tap.check(slow <= 1.01 * true_slow and quick <= 1.01 * true_quick and slow + unk
 words = run([RESOLVE, "bursts.data"]).stderr
 tap.check(unknown < 0.1 * (slow + quick + unknown) or "of waiting have no stack" in words and "--every" in words, "what has no stack, if it is much, is said, and what would help", unknown, words)
 tap.check("waits have no stack of their own" in r.stderr or true_quick > 8, "and it is said that not all have a stack", r.stderr)
-perf_record("--switch-events", "-e", "sched:sched_switch", "-c", "37", "--call-graph", "dwarf,8192", "-o", "perf.data", "sh", "-c", "exec ./bursts 1000 300 >said")
+perf_record("--switch-events", "-e", "sched:sched_switch", "--call-graph", "dwarf,8192", "-o", "perf.data", "sh", "-c", "exec ./bursts 1000 300 >said")
+keep_each(37, "perf.data")
 with open("said") as f:
     said = f.read()
 slow, quick, unknown, true_slow, true_quick = bursts("perf.data", said, "--off-cpu")
@@ -347,6 +366,37 @@ inflate(data).then(bytes => { const {spans, tasks} = decodeProfile(bytes);
     # What a thread waited before its first sample counts with that, and begins later: 326 of 366 ms.
     tap.check(len(rows) >= 2 and not overlap and all(.5 * want[s] <= told[s] <= want[s] + 1 for s in told),
               "the page: a row of waits for each thread, as long as they are", told, want, overlap[:3])
+    # Of a thread that naps, each tenth nap has a sample, which stands for ten of them: the page draws the one.
+    with open("naps.c", "w", encoding="utf-8") as f:
+        f.write(r"""
+#include <stdio.h>
+#include <time.h>
+static long now(clockid_t c) { struct timespec t; clock_gettime(c, &t); return t.tv_sec * 1000000000L + t.tv_nsec; }
+int main(void)
+{
+	long longest = 0;
+	for (int i = 0; i < 100; i++) {
+		long begin = now(CLOCK_MONOTONIC), length;
+		nanosleep(&(struct timespec){0, 2000000}, 0);
+		length = now(CLOCK_MONOTONIC) - begin;
+		longest = length > longest ? length : longest;
+		for (begin = now(CLOCK_THREAD_CPUTIME_ID); now(CLOCK_THREAD_CPUTIME_ID) - begin < 2000000;)
+			;
+	}
+	printf("%ld\n", longest);
+	return 0;
+}
+""")
+    run(["gcc", "-O1", "naps.c", "-o", "naps"])
+    perf_record("--switch-events", "-e", "sched:sched_switch", "--call-graph", "dwarf,8192", "-o", "naps.data", "sh", "-c", "exec ./naps >said")
+    keep_each(10, "naps.data")
+    weight = sum(folded("naps.data", "--off-cpu", "--event", "off-cpu", "--comm", "naps").values())
+    run([RESOLVE, "-q", "-f", "html", "--off-cpu", "--event", "off-cpu", "--comm", "naps", "-o", "states.html", "naps.data"])
+    drawn = [end - start for state, _, start, end in json.loads(run(["node", "page.js"]).stdout) if state == "sleeping"]
+    with open("said", encoding="utf-8") as f:
+        longest = int(f.read())
+    tap.check(len(drawn) >= 5 and min(drawn) >= 2e6 and max(drawn) <= longest and weight >= 2e8, "the page: a wait that stands for others is drawn as long as it was itself",
+              sorted(drawn), longest, weight)
 else:
     tap.skip("rows of waits in the page", "no node")
 # What a timer ends on an idle processor has no waker, nor has what the recorded threads do not end.
