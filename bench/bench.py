@@ -502,7 +502,7 @@ def section_formats(a):
     if not os.path.exists(data):
         shell(f"{sys.executable} {TOP}/bench/distinct.py {data}.tmp {a.bin}/resolve {a.stacks} && mv {data}.tmp {data}")
     read_into_cache(data)
-    title(f"{a.stacks} stacks, no two alike, 12 frames each, two threads", data)
+    title(f"{a.stacks} stacks, no two alike, 12 frames each, four threads", data)
     names = subprocess.run([f"{a.bin}/resolve", "--formats"], stdout=subprocess.PIPE, text=True, check=True).stdout
     base = None
     for form in re.findall(r"^  (\S+) ", names, re.M):

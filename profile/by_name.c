@@ -124,20 +124,21 @@ int profile_add_location(struct profile *p, const struct profile_location *l,
 	struct profile_index *x = p->index_;
 	struct profile_location new = *l;
 	size_t skip = n > PROFILE_LOCATION_LINES ? n - PROFILE_LOCATION_LINES : 0;
-	uint32_t hash = hash_location(x, l, lines += skip, n -= skip);
+	const struct profile_line *kept = skip ? lines + skip : lines; /* no offset from no lines */
+	uint32_t hash = hash_location(x, l, kept, n -= skip);
 	struct hash_probe probe = hash_index_probe(&x->locations, hash);
 
 	new.first_line = (uint32_t)p->lines.n;
 	new.n_lines = (uint32_t)n;
 	while ((*ret = hash_index_next(&x->locations, &probe)) != HASH_NONE)
-		if (same_location(p, &p->locations.v[*ret], &new, lines))
+		if (same_location(p, &p->locations.v[*ret], &new, kept))
 			return 0;
 	*ret = (uint32_t)p->locations.n;
 	if (p->locations.n >= UINT32_MAX - 1 || p->lines.n + n > UINT32_MAX ||
 	    vec_reserve(&p->lines, p->lines.n + n) || vec_push(&p->locations, new))
 		return err_nomem(err);
 	if (n)
-		memcpy(p->lines.v + p->lines.n, lines, n * sizeof *lines);
+		memcpy(p->lines.v + p->lines.n, kept, n * sizeof *kept);
 	p->lines.n += n;
 	p->mappings.v[l->mapping].symbolized |= n > 0;
 	if (skip && mark_lines(p, *ret, skip, err))

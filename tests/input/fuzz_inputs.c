@@ -1,10 +1,13 @@
 /* fuzz_inputs.c - libFuzzer target: profiles of other tools. The first byte says which reader gets
- * the rest, 0 the one that is found by content; what is read is written as folded stacks and pprof.
+ * the rest, 0 the one that is found by content; what is read is added up with itself.
  */
 #include <string.h>
 
 #include "input/input.h"
 #include "tests/fuzz.h"
+
+/* What the low bits of the first byte choose from. */
+enum { FORMATS = 16 };
 
 static bool accept_some(const void *arg, const struct input_sample *s)
 {
@@ -52,10 +55,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fd = fuzz_file_of(data + 1, size - 1, path);
 	if (input_detect(path, &f, &err))
 		f = NULL;
-	for (n = 0; data[0] % 8 && input_formats[n] && n + 1 < data[0] % 8u; n++)
-		;
-	if (data[0] % 8 && input_formats[n])
-		f = input_formats[n];
+	for (n = 0; input_formats[n]; n++)
+		if (data[0] % FORMATS == n + 1)
+			f = input_formats[n];
+	FUZZ_CHECK(n < FORMATS); /* each can be chosen */
 	p = f ? profile_new(data[0] & 128 ? PROFILE_KEEP_LOG | PROFILE_KEEP_PIDS | PROFILE_KEEP_TIDS
 					  : 0)
 	      : NULL;

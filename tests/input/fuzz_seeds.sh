@@ -35,6 +35,17 @@ inputs() {
 	printf '\0heap profile: 1: 64 [2: 96] @ heap_v2/1024\n 1: 64 [2: 96] @ 0x401156 0x401160\nMAPPED_LIBRARIES:\n00401000-00402000 r-xp 00001000 08:01 42 /bin/p\n' >heap
 	printf '\0heap_v2/1024\n  t*: 1: 64 [0: 0]\n@ 0x401156 0x401160\n  t*: 1: 64 [0: 0]\n  t3: 1: 64 [0: 0]\n\nMAPPED_LIBRARIES:\n00401000-00402000 r-xp 00001000 08:01 42 /bin/p\n' >heap-jemalloc
 	printf '\0--- symbol\nbinary=/bin/p\n0x401156 a--b\n---\n--- heap\nheap profile: 1: 64 [2: 96] @ heapprofile\n 1: 64 [2: 96] @ 0x401156 0x401160\n' >heap-raw
+	printf '\0{"meta":{"processType":0,"preprocessedProfileVersion":60,"startTime":9,"categories":[{"name":"Kernel"}]},"libs":[{"path":"/x"}],"shared":{"stringArray":["f","g","y.js"],"resourceTable":{"lib":[0],"name":[1]},"funcTable":{"name":[0,1],"resource":[0,-1],"source":[null,0]},"frameTable":{"address":[16,-1],"func":[0,1],"line":[null,7],"category":[0,null]},"stackTable":{"frame":[0,1],"prefixOffset":[0,1]},"sources":{"filename":[2]}},"threads":[{"name":"t","processName":"p","pid":"1.2","tid":2,"markers":{"length":3},"samples":{"stack":[1,0,null],"time":[1,2,3],"weight":[1,-2,3],"weightType":"bytes"}}]}' >gecko-shared
+	printf '\0{"profile":{"meta":{"processType":0,"startTime":5},"threads":[{"name":"GeckoMain","processName":"p","tid":2,"markers":{"data":[[0,1]]},"samples":{"schema":{"stack":0,"time":1},"data":[[0,3.0]]},"frameTable":{"schema":{"location":0,"line":1,"category":2},"data":[[0,null,0]]},"stackTable":{"schema":{"prefix":0,"frame":1},"data":[[null,0]]},"stringTable":["0x10"]}],"processes":[{"meta":{"startTime":9},"threads":[],"processes":[]}]}}' >gecko-wrapped
+	printf '\0{"meta":{"processType":0},"threads":["{\\"meta\\":{\\"processType\\":2},\\"threads\\":[{\\"name\\":\\"t\\",\\"samples\\":{\\"schema\\":{\\"stack\\":0,\\"time\\":1},\\"data\\":[[0,3]]},\\"frameTable\\":{\\"schema\\":{\\"location\\":0},\\"data\\":[[0]]},\\"stackTable\\":{\\"schema\\":{\\"prefix\\":0,\\"frame\\":1},\\"data\\":[[null,0]]},\\"stringTable\\":[\\"f\\"]}]}"]}' >gecko-inner
+	printf '\0# callgrind format\nversion: 1\npid: 7\nthread: 2\npart: 1\npositions: line\nevents: Ir Size(bytes)\nsummary: 9 9\nob=/p\nfi=(1) a.h\nfe=(1)\nfn=(2)\nfn=(2) f\n7 5 -1\ncob=(3) q\ncfi=(4) b.c\ncfl=(4)\ncfn=(5) ???\ncalls=2 9\n+1 0x10\njfi=(1)\njfn=(2)\njump=3 9\n* \njcnd=1/2 9\n-1\n' >callgrind-jumps
+	printf '\0heap profile: 2: 96 [5: 240] @ growthz\n 1: 64 [2: 96] @ 0x401156\nMAPPED_LIBRARIES:\n00401000-00402000 r-xp 00001000 08:01 42 /bin/p (deleted)\nbuild=/x\n' >heap-growth
+	printf '\0heap profile: 2: 96 [5: 240] @ heap/524288\n 1: 64 [2: 96] @ 0x401156 0x0\n' >heap-sampled
+	# The same for each reader, which the content does not choose then.
+	printf '\013a;b 1\n' >folded-chosen
+	printf '\010@[\n    f+1\n]: 3\n' >bpftrace-chosen
+	printf '\011x 12 1.0: cycles: \n\tff00 f (/x)\n\n' >script-chosen
+	printf '\012    f\n    main [1]\n        17\n\n' >bcc-chosen
 }
 
 $1
