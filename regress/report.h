@@ -19,10 +19,10 @@ void report_power(const struct regress *g, struct text *t);
 /* Appends which growth would be found in functions that are not small. */
 void report_found(const struct regress *g, struct text *t);
 
-/* A line about the programs that were built anew but are the same; "". */
 /* Appends how many functions were not judged by themselves, because another compiler made their
  * module; before: " (" or "; ". */
 void report_compilers(const struct regress *g, struct text *t, const char *before);
+/* A line about the programs that were built anew but are the same; "". */
 const char *report_code(const struct regress *g);
 /* "", or a line that says that inlined functions are not known. */
 const char *report_inlines(const struct regress *g);

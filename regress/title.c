@@ -115,11 +115,11 @@ static bool is_elsewhere(enum verdict v)
 /* What is said if nothing fails, by the first kind that there is a row of. */
 static const struct {
 	bool (*is_meant)(enum verdict);
-	const char *words;
+	const char *words; /* NULL: those of add_less() */
 } quiet[] = {
 	{is_suspect, "Perhaps slower, not certain: "},
 	{is_allowed, "Slower, as allowed: "},
-	{is_less, "Faster: "},
+	{is_less, NULL},
 	{is_outweighed, "Outweighed by what got faster: "},
 	{is_elsewhere, "Only moved or replaced: "},
 };
@@ -195,7 +195,7 @@ static void add_quiet(struct text *t, const struct regress *g, const struct rows
 		/* The whole counts more than a part of it. */
 		if (!f || (is_faster && quiet[i].is_meant != is_less))
 			continue;
-		if (quiet[i].is_meant == is_less) {
+		if (!quiet[i].words) {
 			add_less(t, g, rows, f, count);
 			return;
 		}
