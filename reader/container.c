@@ -273,10 +273,14 @@ static int read_feature_table(struct perf_file *f, const struct header *h, uint6
 	f->features->source = &f->source;
 	for (unsigned bit = 0; !rc && bit < FEATURE_N; bit++) {
 		struct feature_section *s = &f->features->v[bit];
+		struct perfdata_section at;
 
 		if (!(h->features[bit / 8] >> bit % 8 & 1))
 			continue;
-		s->at = read_section(&b);
+		at = read_section(&b);
+		if (s->present)
+			continue;
+		s->at = at;
 		s->present = buf_ok(&b) && section_fits(f, s->at) && s->at.size <= left;
 		if (!s->present && buf_ok(&b) && bit == FEATURE_BUNDLE && !section_fits(f, s->at))
 			s->present = cut_bundle_fits(f, &s->at, left);
@@ -292,7 +296,8 @@ static int read_feature_table(struct perf_file *f, const struct header *h, uint6
 	return rc;
 }
 
-/* A recording whose end is missing: what capture wrote before the data (struct perfdata_early). */
+/* Of sections that are not behind the data, as the end of the file is missing: what capture wrote
+ * before the data (struct perfdata_early). */
 static int read_early_features(struct perf_file *f, const struct header *h)
 {
 	struct perfdata_section at = {h->attrs.offset + h->attrs.size,
@@ -316,6 +321,14 @@ static bool has_features(const struct header *h)
 	for (size_t i = 0; i < sizeof h->features; i++)
 		any |= h->features[i];
 	return any;
+}
+
+static bool lacks_features(const struct perf_file *f, const struct header *h)
+{
+	for (unsigned bit = 0; bit < FEATURE_N; bit++)
+		if (h->features[bit / 8] >> bit % 8 & 1 && !f->features->v[bit].present)
+			return true;
+	return false;
 }
 
 static int parse_features(struct perf_file *f)
@@ -494,7 +507,7 @@ static int open_file(struct perf_file *f)
 	data = data_section(f, &h, &features);
 	if (features && has_features(&h))
 		rc = read_feature_table(f, &h, data.offset + data.size);
-	else
+	if (!rc && (!features || !has_features(&h) || lacks_features(f, &h)))
 		rc = read_early_features(f, &h);
 	if (!rc && features)
 		rc = note_second(f, &h, data);

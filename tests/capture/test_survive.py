@@ -83,6 +83,25 @@ if os.geteuid() == 0 and have("perf"):
     n = run(["perf", "script", "-f", "-F", "event", "-i", "k-F.data"]).stdout.count("cpu-clock")
     tap.check(n == samples("k-F.data"), "perf reads it, too", n)
 
+# ---- a copy that was broken off behind the data, where names and formats of events are ------------------
+if os.geteuid() == 0:
+    for options in ["--off-cpu"], ["-e", "uprobe:./waits:rests"]:
+        run([CAPTURE, "-q", *options, "--duration", "0.4", "-o", "whole.data", "--", "./waits"], check=False)
+        whole, d = run([RESOLVE, "-q", "-f", "script", "--event", "all", "whole.data"]).stdout, PerfData("whole.data")
+        with open("whole.data", "rb") as f:
+            content = f.read()
+        end = d.data_at + d.data_size
+        bad = []
+        for size in {end, end + 100, (end + len(content)) // 2, len(content) - 1}:
+            with open("part.data", "wb") as f:
+                f.write(content[:size])
+            q = run([RESOLVE, "-f", "script", "--event", "all", "part.data"], check=False)
+            if q.stdout != whole or q.returncode != 1 or "lies outside" not in q.stderr and "header section" not in q.stderr:
+                bad.append((size, q.returncode, q.stderr, q.stdout[:300]))
+        tap.check(len(whole) > 1000 and not bad, f"broken off behind the data of {options[0]}: the same events", whole[:300], bad[:2])
+else:
+    tap.skip("broken off behind the data", "needs root")
+
 # ---- what is recorded ends ---------------------------------------------------------------------------
 spin = subprocess.Popen([load, "two", "1000"])
 c = start("-F", "499", "-p", spin.pid, "-o", "target.data")
