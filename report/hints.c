@@ -86,8 +86,8 @@ static void size_advised(const struct stack_need *need, uint32_t size, char out[
 }
 
 /* Hints are given below this share of roots, and above these shares of samples in code without
- * names and of the idle task. */
-enum { ROOTS_PERCENT = 90, NAMELESS_PERCENT = 10, IDLE_PERCENT = 50 };
+ * names, of the idle task, and that were lost. */
+enum { ROOTS_PERCENT = 90, NAMELESS_PERCENT = 10, IDLE_PERCENT = 50, LOST_PERCENT = 5 };
 
 static bool hint_pages(const struct loaded *p, const struct hint_to *to)
 {
@@ -378,6 +378,19 @@ static void hint_idle(const struct loaded *p, const struct hint_to *to)
 		     percent(idle, all));
 }
 
+static void hint_lost(const struct loaded *l, const struct hint_to *to)
+{
+	const struct perf_file_stats *s = perf_file_stats(l->file);
+	const uint64_t lost = perf_lost(s), all = s->samples + lost;
+
+	if (lost * 100 > all * LOST_PERCENT)
+		hint(to,
+		     "%.0f %% of the samples (%" PRIu64 " of %" PRIu64
+		     ") were lost while recording, and nothing tells of what they were; a lower "
+		     "rate or larger buffers (-m) lose fewer",
+		     percent(lost, all), lost, all);
+}
+
 bool report_hints(const struct loaded *l, const char *command, FILE *out)
 {
 	const struct hint_to to = {command, input_name(l->path), out};
@@ -390,6 +403,7 @@ bool report_hints(const struct loaded *l, const char *command, FILE *out)
 	any |= hint_replaced(l, &to);
 	any |= hint_chains(l, &to);
 	hint_idle(l, &to);
+	hint_lost(l, &to);
 	return any;
 }
 

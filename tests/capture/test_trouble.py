@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 
-from lib import CAPTURE, NO_EVENTS, PerfData, Tap, build_load, capture, children, count_samples, have, perf_frames, rooted, run, start, until
+from lib import CAPTURE, NO_EVENTS, RESOLVE, PerfData, Tap, build_load, capture, children, count_samples, have, perf_frames, rooted, run, start, until
 from tap import LONG
 
 tap = Tap()
@@ -273,6 +273,8 @@ if os.geteuid() == 0 and have("setpriv"):
         tap.check(n > 10 and d.data_size > least and 12 in d.features, what + "what fitted is kept, with its features", (n, d.data_size, list(d.features)))
         tap.check(n == p.n_samples and p.n_lost > 0 and d.lost()[1] == p.n_lost, what + "the rest is counted as lost, here and in the file",
                   (n, d.lost(), p.stderr))
+        said = run([RESOLVE, "full.data"]).stderr
+        tap.check(("were lost while recording" in said) == (p.n_lost > 0.05 * (n + p.n_lost)), what + "resolve says so", (n, p.n_lost, said))
         stacks = perf_frames("full.data")
         # Where little fitted, a good part is of the program's start, of which perf unwinds less: 87 of 102 on a busy machine.
         tap.check(len(stacks) == n and rooted(stacks) >= 0.7 * n, what + "perf reads it", (len(stacks), rooted(stacks), n))
