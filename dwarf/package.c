@@ -32,7 +32,7 @@ static bool read_header(struct buf *b, struct index_header *h)
 
 static struct dwarf_slice part(const struct dwarf_slice *s, uint64_t off, uint64_t size)
 {
-	if (off > s->size || size > s->size - off)
+	if (!s->data || off > s->size || size > s->size - off)
 		return (struct dwarf_slice){NULL, 0};
 	return (struct dwarf_slice){s->data + off, size};
 }

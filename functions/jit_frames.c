@@ -111,18 +111,18 @@ int jit_frame_read(struct jitdump *j, struct buf b, uint64_t *addr, uint64_t *me
 static const struct jit_pc *pc_find(const struct jitdump *j, const struct jit_frame *f,
 				    uint64_t off)
 {
-	const struct jit_pc *v = j->pcs.v + f->first_pc;
-	size_t lo = 0, hi = f->n_pcs;
+	size_t lo = f->first_pc, hi = lo + f->n_pcs;
+	const size_t end = hi;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (v[mid].end < off)
+		if (j->pcs.v[mid].end < off)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return lo < f->n_pcs ? &v[lo] : NULL;
+	return lo < end ? &j->pcs.v[lo] : NULL;
 }
 
 size_t jitdump_chain(const struct jitdump *j, const struct func *f, uint64_t ip,
