@@ -182,6 +182,8 @@ static void draw_row(const struct screen *s, size_t at)
 	attron(screen_matches(s, row) ? (int)(A_UNDERLINE | A_BOLD) : 0);
 	put_name(m, row->symbol);
 	attroff(A_UNDERLINE | A_BOLD);
+	if (!m->f.v.v[row->symbol].mapping) /* as in a text of folded stacks */
+		return;
 	put_str("  ");
 	attron(A_DIM);
 	put_str(profile_mapping_short_name(m->p, m->f.v.v[row->symbol].mapping));
@@ -244,7 +246,7 @@ static void draw_foot(const struct screen *s)
 		return;
 	}
 	attron(A_DIM);
-	put_str("Enter unfold, c callers, s sandwich, a code, Tab tree, / search, ? all, q quit");
+	put_str("? help, q quit, Enter unfold, / search, Tab tree, c callers, s sandwich, a code");
 	attroff(A_DIM);
 }
 
@@ -310,34 +312,38 @@ bool screen_ask(const char *question, char *answer, size_t size)
 
 void screen_help(void)
 {
+	/* They fit into 60 columns and 20 lines, where the heading gives way. */
 	static const char *const lines[] = {
 		"Up Down j k      move; PgUp PgDn Home End",
-		"Enter Space      unfold or fold; Right unfolds, Left folds or goes up",
+		"Enter Space      (un)fold; Right unfold, Left fold or up",
 		"h                unfold the hottest way from here",
 		"c                callers or callees below a function",
-		"a                the function's machine code, with the share of each instruction",
-		"s                sandwich: all callers and all callees of the function",
+		"a                code: each instruction with its share",
+		"s                sandwich: all callers, all callees",
 		"Tab              the tree from the roots, and back",
-		"o                order: own, total; of a difference also change",
+		"o                order: own, total, change (of --diff)",
 		"/ n N            search; next and last place",
 		"t                only one command or thread",
 		"m                only functions of one module",
 		"C                only one container or other cgroup",
 		"e                another event",
-		"d                of a difference (--diff): the largest change first",
-		"Esc              back; takes search and filters away",
+		"d                the largest change first (of --diff)",
+		"Esc              back; takes search, filters away",
 		"q                leave",
 		"",
-		"total is with everything that a function calls, own is the function itself.",
-		"Shares are of all samples that are shown. A recursion counts once.",
+		"total: with all that it calls, own: the function itself.",
+		"Shares: of what is shown. A recursion counts once.",
 	};
+	const int n = sizeof lines / sizeof *lines, first = n + 2 < LINES ? 2 : 0;
 
 	erase();
-	attron(A_BOLD);
-	mvaddstr(0, 2, "Keys");
-	attroff(A_BOLD);
-	for (size_t i = 0; i < sizeof lines / sizeof *lines && (int)i + 3 < LINES; i++) {
-		move((int)i + 2, 2);
+	if (first) {
+		attron(A_BOLD);
+		mvaddstr(0, 2, "Keys");
+		attroff(A_BOLD);
+	}
+	for (int i = 0; i < n && first + i < LINES; i++) {
+		move(first + i, 2);
 		put_str(lines[i]);
 	}
 	refresh();
