@@ -66,7 +66,8 @@ void function_name(struct text *t, const struct function_rows *r, uint32_t symbo
 
 void function_module(struct text *t, const struct function_rows *r, uint32_t symbol)
 {
-	const char *name = profile_mapping_short_name(r->p, r->f.v.v[symbol].mapping);
+	const uint32_t mapping = r->f.v.v[symbol].mapping;
+	const char *name = mapping ? profile_mapping_short_name(r->p, mapping) : "[unknown]";
 
 	text_clean(t, name, strlen(name));
 }

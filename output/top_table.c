@@ -259,7 +259,7 @@ void top_event_head(struct text *out, const struct profile *p, uint32_t event)
 	}
 	text_string(out, p, e->name);
 	text_str(out, "'\n# Event count (approx.): ");
-	text_dec(out, e->period, 0);
+	text_dec(out, e->period ? e->period : e->samples, 0); /* without periods each weighs 1 */
 	text_char(out, '\n');
 }
 

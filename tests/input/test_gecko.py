@@ -7,6 +7,7 @@ import json
 import lzma
 import os
 import random
+import re
 import subprocess
 import sys
 import tarfile
@@ -103,6 +104,7 @@ want = {("work", "main", "ns::f<(int)3>"): 1, ("work", "main", "onClick"): 1}
 tap.check(got == want, "gecko: names with their modules", got)
 top = run([RESOLVE, "-q", "-f", "top", "--sort", "dso,sym", "drawn.json"]).stdout
 tap.check("libf.so" in top and "work " in top, "gecko: modules", top)
+tap.check(re.search(r"^# Samples: (\d+) of .*\n# Event count \(approx\.\): \1$", top, re.M), "gecko: samples that have no period count as one in the sum", top)
 tap.check("app.js:12" in run([RESOLVE, "-q", "-f", "lines", "drawn.json"]).stdout, "gecko: the line of a script")
 times = [json.loads(line)["t_ns"] for line in run([RESOLVE, "-q", "-f", "jsonl", "drawn.json"]).stdout.splitlines()]
 tap.check(times == [1500000, 3000000], "gecko: the order of time", times)

@@ -87,4 +87,10 @@ changes = [tuple(m) for m in re.findall(r"^ +([\d.]+)% +([\d.]+)% +([+-][\d.]+)%
 tap.check(changes == [("10.00", "50.03", "+40.03", " ", "c"), ("50.00", "27.79", "-22.21", " ", "a"), ("40.00", "22.18", "-17.82", " ", "b")],
           "--diff: shares of both sides, the largest change first", changes)
 tap.check("  main\n" not in top("--diff", "base.folded", "new.folded") and "nothing changed" in top("--diff", "base.folded", "base.folded"), "--diff of the same: nothing changed")
+# ---- a module that is not known has one name in both tables --------------------------------------------------------
+with open("other.folded", "w") as f:
+    f.write("p;main;a;work 100\np;main;new 900\n")
+text = top("--diff", "c.folded", "other.folded")
+tap.check(re.search(r"\+90\.00%. +\[unknown\] +new$", text, re.M) and " unknown " not in text, "--diff: [unknown] as the table of one side", text)
+
 tap.end()
