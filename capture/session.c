@@ -425,7 +425,8 @@ static void note_places(struct session *s, const struct event *e)
 			     e->name);
 	if (found->n_vector)
 		capture_note(s->result,
-			     "%s: left out: %zu place%s at vector instructions (AVX), which the "
+			     "%s: left out: %zu place%s at vector instructions (AVX, BMI) or far "
+			     "calls, which the "
 			     "kernel takes for others below a probe",
 			     e->name, found->n_vector, &"s"[found->n_vector == 1]);
 	if (found->n_left_out)

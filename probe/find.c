@@ -560,10 +560,12 @@ int probe_find(const struct probe_spec *spec, pid_t pid, struct probe_places *re
 	places_finish(ret);
 	places_drop_vector(ret, f.mod->image);
 	if (!rc && !ret->places.n && ret->n_vector)
-		rc = err_set(err, ERR_UNSUPPORTED, ret->path,
-			     "no probe can be there: it begins with a vector instruction, which "
-			     "the kernel takes for another one below a probe; FUNCTION+OFFSET of a "
-			     "later one can be probed");
+		rc = err_set(
+			err, ERR_UNSUPPORTED, ret->path,
+			"no probe can be there: it begins with a vector instruction (AVX, BMI) "
+			"or a far call, which the kernel executes wrongly below a probe; "
+			"FUNCTION+OFFSET of a "
+			"later one can be probed");
 	probe_file_close(&f);
 	return rc;
 }

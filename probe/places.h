@@ -26,10 +26,11 @@ void probe_file_close(struct probe_file *f);
 /* Leaves out those at instructions that the kernel executes wrongly below a probe, and counts them
  * in n_vector. */
 void places_drop_vector(struct probe_places *p, struct elf_image *img);
-/* Is the instruction at this offset of a file encoded with VEX, EVEX or XOP? */
+/* Is the instruction at this offset of a file encoded with VEX, EVEX or XOP, or a far call? */
 bool is_vector_at(struct elf_image *img, uint64_t off);
 /* The same of its bytes. */
 bool is_vector_insn(const uint8_t *insn, size_t n, bool is_64_bit);
+bool is_far_call(const uint8_t *insn, size_t n, bool is_64_bit);
 
 /* All functions of a file that have a name. Returns 0, or -1 when out of memory. */
 int functions_read(const struct module *m, struct functab *tab);

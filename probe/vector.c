@@ -37,14 +37,30 @@ bool is_vector_insn(const uint8_t *insn, size_t n, bool is_64_bit)
 	}
 }
 
+/* FF /3: the kernel mends the return address below a probe as that of a near call, and so destroys
+ * the code segment that a far call pushes beside it (Linux 6.18: the program dies). */
+bool is_far_call(const uint8_t *insn, size_t n, bool is_64_bit)
+{
+	size_t i = 0;
+
+	while (i < n && (is_prefix(insn[i]) || insn[i] == 0x66))
+		i++;
+	if (is_64_bit && i < n && insn[i] >> 4 == 4) /* REX */
+		i++;
+	return i + 1 < n && insn[i] == 0xff && (insn[i + 1] >> 3 & 7) == 3;
+}
+
 bool is_vector_at(struct elf_image *img, uint64_t off)
 {
 	const uint16_t machine = elf_image_machine(img);
 	size_t size = 0;
 	const uint8_t *bytes = elf_image_bytes(img, &size);
 
-	return (machine == EM_X86_64 || machine == EM_386) && off < size &&
-	       is_vector_insn(bytes + off, (size_t)(size - off), machine == EM_X86_64);
+	const bool is_64_bit = machine == EM_X86_64;
+
+	return (is_64_bit || machine == EM_386) && off < size &&
+	       (is_vector_insn(bytes + off, (size_t)(size - off), is_64_bit) ||
+		is_far_call(bytes + off, (size_t)(size - off), is_64_bit));
 }
 
 void places_drop_vector(struct probe_places *p, struct elf_image *img)

@@ -241,10 +241,32 @@ static void words(void **unused)
 	assert_true(means_last_part("basic_string", "_ZNSsC1Ev"));
 }
 
+static void far_calls(void **state)
+{
+	static const struct {
+		uint8_t bytes[8];
+		bool in_64, in_32;
+	} rows[] = {
+		{{0xff, 0x1d, 0x10}, true, true},	/* lcall *0x10(%rip) */
+		{{0x48, 0xff, 0x18}, true, false},	/* rex.W lcall *(%rax) */
+		{{0x66, 0x64, 0xff, 0x18}, true, true}, /* lcallw *%fs:(%rax) */
+		{{0xff, 0x15, 0x10}, false, false},	/* call *0x10(%rip) */
+		{{0xff, 0x2d, 0x10}, false, false},	/* ljmp *0x10(%rip) */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		assert_int_equal(is_far_call(rows[i].bytes, 8, true), rows[i].in_64);
+		assert_int_equal(is_far_call(rows[i].bytes, 8, false), rows[i].in_32);
+	}
+	assert_false(is_far_call((const uint8_t[]){0xff}, 1, true)); /* cut */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(vector_instructions),
+		cmocka_unit_test(far_calls),
 		cmocka_unit_test(names),
 		cmocka_unit_test(last_parts),
 		cmocka_unit_test(globs),
