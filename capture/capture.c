@@ -674,7 +674,10 @@ static void note_hits(struct recording *r)
 	if (!res->samples && r->session.n_events && r->session.events[0].is_probe)
 		capture_note(r->result,
 			     "nothing came by the probes: the function was not called meanwhile, "
-			     "or all calls of it were inlined");
+			     "or all calls of it were inlined%s",
+			     WIFSIGNALED(res->child_status) ? "; a signal ended the command, maybe "
+							      "before it came there"
+							    : "");
 	if (r->has_probes && res->samples > 1 && seconds > 0)
 		capture_note(r->result, "%.0f hits of probes a second", hits / seconds);
 }

@@ -526,6 +526,10 @@ same(probed("usdt:./us:app:step", "./us"), {"main;work": 4}, "a tracing point of
 p = run([CAPTURE, "-e", "usdt:./us:app:stop", "--", "./us"], check=False)
 tap.check(p.returncode == 2 and "app:step" in p.stderr, "no such tracing point: those that there are", p.stderr)
 
+make("dies.c", "#include <stdlib.h>\n__attribute__((noipa)) void late(void) {}\nint main(void) { abort(); late(); }\n", "gcc -O0 dies.c -o dies")
+p = run([CAPTURE, "-e", "uprobe:./dies:late", "-o", "v.data", "--", "./dies"], check=False)
+tap.check("a signal ended the command" in p.stderr, "no hit in a command that a signal ended: said", p.stderr)
+
 # ---- vector instructions, which the kernel takes for others below a probe --------------------------
 with open("/proc/cpuinfo") as f:
     has_avx = " avx2 " in f.read()
