@@ -94,8 +94,10 @@ if have("perf"):
 # ---- other allocators: by LD_PRELOAD, and in the program itself ------------------------------------------
 run(["gcc", "-O1", "-g", "-static", "-pthread", os.path.join(os.environ["TOP"], "tests", "programs", "allocates.c"), "-o", "allocates-static"])
 for library in ("libjemalloc.so.2", "libtcmalloc_minimal.so.4", None):
-    # Under ASan its own library is not the first one then.
-    words = ["env", f"LD_PRELOAD={library}", f"ASAN_OPTIONS={os.environ.get('ASAN_OPTIONS', '')}:verify_asan_link_order=0"] if library else []
+    words = ["env", f"LD_PRELOAD={library}"] if library else []
+    if library and os.environ["BUILD"].endswith("-san"):
+        tap.skip(library, "capture, which sees it in its own environment, has the malloc of ASan")
+        continue
     if library and "cannot be preloaded" in run([*words, "true"], check=False).stderr:
         tap.skip(library, "not installed")
         continue
