@@ -154,11 +154,7 @@ static bool convert_argument(const char *text, size_t n, unsigned number, struct
 	if (!at || at != text + is_signed + 1 || !strchr("1248", digit) ||
 	    !convert_operand(at + 1, n - (size_t)(at + 1 - text), operand, sizeof operand))
 		return false;
-	/* Readers of the format print small ones as if they had no sign. */
-	snprintf(field, sizeof field, " arg%u=%s:%c%d", number, operand,
-		 !is_signed	       ? 'u'
-		 : strchr("48", digit) ? 's'
-				       : 'x',
+	snprintf(field, sizeof field, " arg%u=%s:%c%d", number, operand, is_signed ? 's' : 'u',
 		 8 * (digit - '0'));
 	text_str(ret, field);
 	return true;

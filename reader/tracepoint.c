@@ -6,10 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
+#include "base/text.h"
 #include "base/vec.h"
+#include "reader/small_signed.h"
 #include "reader/trace_text.h"
 #include "reader/traceevent.h"
 #include "reader/tracing.h"
+
+#define OWN_SYSTEM "unspool_" /* of the probes of capture */
 
 enum {
 	FORMAT_MAX = 64 << 10,
@@ -198,13 +203,17 @@ static const char *how_to_print(struct tep_event *e)
 struct formats {
 	VEC(struct tracing_format) list;
 	size_t left_out; /* of all */
+	struct arena altered;
 };
 
 static int take_format(void *arg, const char *system, const char *format, size_t n)
 {
 	struct formats *f = arg;
-	const struct tracing_format one = {.system = system, .text = format, .n = n};
+	struct tracing_format one = {.system = system, .text = format, .n = n};
 
+	if (str_starts_with(system, OWN_SYSTEM) &&
+	    !(one.text = small_signed_print(format, &one.n, &f->altered)))
+		return -1;
 	if (n <= FORMAT_MAX && is_flat(format, n))
 		return vec_push(&f->list, one);
 	f->left_out++;
@@ -277,6 +286,7 @@ struct tracepoints *tracepoints_new(const uint8_t *data, size_t n, struct tracin
 		lib->set_function_resolver(t->tep, name_function, t);
 	}
 	vec_done(&f.list);
+	arena_done(&f.altered);
 	return t;
 }
 
@@ -345,7 +355,7 @@ static void escape_texts(struct tracepoints *t, const struct tep_event *e)
 {
 	const uint32_t text = TEP_FIELD_IS_DYNAMIC | TEP_FIELD_IS_STRING;
 
-	if (strncmp(e->system, "unspool_", 8) != 0)
+	if (!str_starts_with(e->system, OWN_SYSTEM))
 		return;
 	for (const struct tep_format_field *f = e->format.fields; f; f = f->next) {
 		const uint32_t loc = get_place(t, f);

@@ -513,7 +513,7 @@ int main(void) { volatile short n = -3; for (int i = -1; i < 2; i++) work(i, i *
 """
 make("operands.c", OPERANDS, "gcc -O2 operands.c -o operands")
 if os.uname().machine == "x86_64":
-    for point, want in (("step", [f"arg1={i} arg2={(i * 3) << 40} arg4={i * 5 & 0xff:#x} arg5=7" for i in (-1, 0, 1)]), ("memory", ["arg1=0xfffd"] * 3),
+    for point, want in (("step", [f"arg1={i} arg2={(i * 3) << 40} arg4={i * 5} arg5=7" for i in (-1, 0, 1)]), ("memory", ["arg1=-3"] * 3),
                         ("twice", [f"arg1={i + k} arg2={3 * i - k}" for i in (-1, 0, 1) for k in (0, 1)])):
         p = capture("--args", "-e", f"usdt:./operands:app:{point}", "--", "./operands")
         text = run([RESOLVE, "-q", "-f", "trace", "perf.data"]).stdout
