@@ -39,6 +39,10 @@ static void say_place(struct list *l, const struct probe_place *place)
 
 	snprintf(line, sizeof line, "%s%s:%s", l->prefix, l->path, place->name);
 	say(l, line);
+	if (place->inlined) {
+		snprintf(line, sizeof line, "    %s", place->inlined);
+		l->say(l->arg, line);
+	}
 }
 
 /* "int a", "char *s" */
@@ -60,6 +64,8 @@ static void say_declared(void *arg, const struct probe_place *place,
 	char line[PATH_MAX + 64];
 
 	say_place(l, place);
+	if (place->inlined) /* what was declared is the function around it */
+		return;
 	for (size_t i = 0; d && i < d->n; i++)
 		say_parameter(l, &d->params[i]);
 	if (d && d->is_variadic)

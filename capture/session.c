@@ -391,6 +391,30 @@ static void note_known(struct session *s, const struct event *e, const struct pr
 			     p->known_by->name);
 }
 
+static void note_inlined(struct session *s, const struct event *e, const struct probe_event *p)
+{
+	const size_t n = p->found.n_inlined;
+	size_t taken = 0;
+
+	for (size_t i = 0; i < p->found.places.n; i++)
+		taken += p->found.places.v[i].inlined != NULL;
+	if (taken && taken == p->found.places.n)
+		capture_note(s->result,
+			     "%s: it is inlined: probed is where its cop%s begin%s, which "
+			     "optimizers may have moved: hits need not be as many as calls",
+			     e->name, n == 1 ? "y" : "ies", n == 1 ? "s" : "");
+	else if (taken)
+		capture_note(s->result,
+			     "%s: %zu of the places %s where an inlined copy begins, which "
+			     "optimizers may have moved: hits need not be as many as calls",
+			     e->name, taken, taken == 1 ? "is" : "are");
+	else if (n && p->kind != PROBE_ENTRY)
+		capture_note(s->result,
+			     "%s: also inlined at %zu place%s, where it is not called and does not "
+			     "return: uprobe: has %s",
+			     e->name, n, &"s"[n == 1], n == 1 ? "it" : "them");
+}
+
 static void note_places(struct session *s, const struct event *e)
 {
 	const struct probe_event *p = s->probes.made.v[s->probes.made.n - 1];
@@ -402,6 +426,7 @@ static void note_places(struct session *s, const struct event *e)
 
 	note_endless(s, e, found);
 	note_known(s, e, p);
+	note_inlined(s, e, p);
 	if (p->kind == PROBE_RETURN && found->is_go)
 		capture_note(
 			s->result,
@@ -409,7 +434,9 @@ static void note_places(struct session *s, const struct event *e)
 			"a return: call:%s has no such fault",
 			e->name, strchr(e->name, ':') + 1);
 	if (found->by_last_part && found->places.n && p->kind != PROBE_LEAVE)
-		capture_note(s->result, "%s: taken for %s%s", e->name, found->places.v[0].name,
+		capture_note(s->result, "%s: taken for %s%s", e->name,
+			     found->places.v[0].inlined ? found->places.v[0].inlined
+							: found->places.v[0].name,
 			     found->places.n > 1 ? " and others that end like it" : "");
 	if (found->is_chosen)
 		capture_note(s->result,

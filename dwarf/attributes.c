@@ -42,6 +42,7 @@ static enum dwarf_attribute_slot slot_of(uint64_t attribute)
 		[DW_AT_call_all_calls] = DWARF_AT_ALL_CALLS,
 		[DW_AT_variable_parameter] = DWARF_AT_IS_RESULT,
 		[DW_AT_calling_convention] = DWARF_AT_CONVENTION,
+		[DW_AT_entry_pc] = DWARF_AT_ENTRY,
 	};
 
 	switch (attribute) {

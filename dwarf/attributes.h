@@ -37,6 +37,7 @@ enum dwarf_attribute_slot {
 	DWARF_AT_ALL_CALLS,
 	DWARF_AT_IS_RESULT, /* DW_AT_variable_parameter: Go has it of results */
 	DWARF_AT_CONVENTION,
+	DWARF_AT_ENTRY,
 	DWARF_AT_SLOTS,
 };
 

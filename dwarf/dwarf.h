@@ -282,6 +282,25 @@ struct dwarf_line_places {
 int dwarf_params_line(struct dwarf_params *p, const char *file, size_t n, uint32_t line,
 		      struct dwarf_line_places *ret);
 
+/* A copy of a function that was inlined. */
+struct dwarf_inlined_place {
+	uint64_t vaddr;		 /* where it begins */
+	const char *name, *into; /* linkage name, else name; into: NULL: not known */
+	const char *file;	 /* of the call that it stands for; NULL: not known */
+	uint32_t line;		 /* 0: not known */
+};
+
+struct dwarf_inlined_places {
+	VEC(struct dwarf_inlined_place) places; /* by rising address */
+};
+
+/* Is the function of this linkage name (else name) meant? */
+typedef bool dwarf_wants_name(void *arg, const char *name);
+/* Where the inlined copies of functions begin: reads all of the DWARF. Fills a zeroed *ret, whose
+ * places the caller frees. Returns 0 or -ERR_NOMEM. */
+int dwarf_params_inlined(struct dwarf_params *p, dwarf_wants_name *wants, void *arg,
+			 struct dwarf_inlined_places *ret);
+
 /* ---- parameters of few addresses in a file without the DIEs (cut/) ---- */
 
 #define DWARF_PARAMS_SECTION ".recorded_params"

@@ -18,6 +18,7 @@
 #include "output/call_flags.h"
 #include "output/call_special.h"
 #include "output/probe_fields.h"
+#include "output/probed_function.h"
 #include "reader/reader.h"
 
 enum {
@@ -398,8 +399,10 @@ static void add_pointed_to(struct calls *c, struct text *t, const struct profile
  * address is known, gets the text that was read at it. Returns false if there are none. */
 static bool add_params(struct calls *c, struct text *t, const struct profile_log_entry *e)
 {
+	uint32_t inlined;
+	const size_t level = probed_level(c->p, e, &inlined);
 	size_t n, n_levels, depth = 0;
-	const char *s = profile_values(c->p, e, 0, 0, &n, &n_levels);
+	const char *s = profile_values(c->p, e, 0, level, &n, &n_levels);
 	bool in_text = false;
 
 	if (!s || !n) { /* does it have none, or is nothing known of it? */
@@ -423,7 +426,7 @@ static bool add_params(struct calls *c, struct text *t, const struct profile_log
 		addr = strtoull(s + i + 1, &end, 16);
 		text_add(t, s + i + 1, (size_t)(end - (s + i + 1)));
 		i = (size_t)(end - s) - 1;
-		if (i + 1 == n || s[i + 1] == ',')
+		if (!level && (i + 1 == n || s[i + 1] == ','))
 			add_pointed_to(c, t, e, s, equals, addr);
 	}
 	return true;

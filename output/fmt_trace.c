@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "output/calls.h"
 #include "output/output.h"
+#include "output/probed_function.h"
 
 struct trace {
 	const struct profile *p;
@@ -46,15 +47,18 @@ static void add_times(struct trace *r, const struct profile_log_entry *e, const 
 static void add_caller(struct trace *r, const struct profile_log_entry *e, const struct span *s)
 {
 	const struct profile *p = r->p;
-	uint32_t node = e->node, name;
+	uint32_t node = e->node, name, inlined;
 
+	probed_level(p, e, &inlined);
 	if (s && calls_is_syscall(&r->calls, s)) {
 		while (node && p->locations.v[p->nodes.v[node].location].is_kernel)
 			node = p->nodes.v[node].parent;
 	} else if (s && node) {
 		node = p->nodes.v[node].parent;
 	}
-	name = node ? profile_symbol(p, &p->locations.v[p->nodes.v[node].location]) : 0;
+	name = inlined ? inlined
+	       : node  ? profile_symbol(p, &p->locations.v[p->nodes.v[node].location])
+		       : 0;
 	if (!name)
 		return;
 	text_str(&r->out, " <- ");

@@ -50,6 +50,7 @@ struct search {
 	 * one. */
 	VEC(const struct func *) endless, leaving_halves;
 	VEC(struct symbol) symbols; /* of the starts of functions */
+	char inlined_at[INLINED_BYTES];
 };
 
 static bool is_added(const char *name)
@@ -331,11 +332,28 @@ static int not_chosen(struct search *s, struct err *err)
 		       (int)p->len, p->text);
 }
 
-static int not_found(struct search *s, struct err *err)
+/* There are copies of it only, and no probe of this kind can be there. */
+static int only_inlined(struct search *s, const struct probe_spec *spec, struct err *err)
+{
+	const int n = (int)spec->what_len;
+
+	return err_set(err, ERR_NOT_FOUND, s->ret->path,
+		       "'%.*s' is only inlined (%zu cop%s%s%s), %s; uprobe:%.*s:%.*s takes a "
+		       "sample where its code begins, and --list shows these places",
+		       n, spec->what, s->ret->n_inlined, s->ret->n_inlined == 1 ? "y" : "ies",
+		       *s->inlined_at ? ": " : "", s->inlined_at,
+		       spec->kind == PROBE_ENTRY ? "so that it has no offsets"
+						 : "so that it is not called and does not return",
+		       (int)spec->file_len, spec->file, n, spec->what);
+}
+
+static int not_found(struct search *s, const struct probe_spec *spec, struct err *err)
 {
 	const struct pattern *p = &s->pattern;
 	char near[NEAREST_BYTES];
 
+	if (s->ret->n_inlined)
+		return only_inlined(s, spec, err);
 	if (p->len > 4 && !memcmp(p->text + p->len - 4, "@plt", 4))
 		return err_set(
 			err, ERR_NOT_FOUND, s->ret->path,
@@ -430,6 +448,26 @@ static int tell_apart(struct search *s)
 	return rc ? -1 : 0;
 }
 
+/* Where a name was given, its inlined copies are meant, too: as perf probe has it. */
+static int find_inlined(struct search *s, const struct probe_spec *spec, struct err *err)
+{
+	const bool is_taken = spec->kind == PROBE_ENTRY && !spec->plus;
+	const bool was_found = is_found(s);
+	int rc;
+
+	if (was_found && (s->pattern.is_wild || spec->kind == PROBE_LEAVE || spec->plus))
+		return 0;
+	s->pattern.last_part = was_found && s->ret->by_last_part;
+	rc = inlined_find(s->mod, &s->pattern, is_taken, s->ret, s->inlined_at, err);
+	if (was_found || rc || s->pattern.is_wild)
+		return rc;
+	s->ret->by_last_part = s->pattern.last_part = !s->ret->n_inlined;
+	if (!s->ret->n_inlined)
+		rc = inlined_find(s->mod, &s->pattern, is_taken, s->ret, s->inlined_at, err);
+	s->pattern.last_part = false;
+	return rc;
+}
+
 static int find_functions(struct search *s, const struct probe_spec *spec, struct err *err)
 {
 	struct go_table go;
@@ -451,10 +489,12 @@ static int find_functions(struct search *s, const struct probe_spec *spec, struc
 	if (!rc && s->chooser && !s->pattern.is_wild)
 		rc = add_choices(s, spec->plus);
 	count_endless(s);
+	rc = rc ? err_nomem(err) : find_inlined(s, spec, err);
 	places_finish(s->ret);
-	if (!rc && !spec->plus)
-		rc = tell_apart(s);
-	rc = rc ? err_nomem(err) : s->ret->places.n || s->ret->n_endless ? 0 : not_found(s, err);
+	if (!rc && !spec->plus && tell_apart(s))
+		rc = err_nomem(err);
+	if (!rc && !s->ret->places.n && !s->ret->n_endless)
+		rc = not_found(s, spec, err);
 	pattern_done(&s->pattern);
 	functab_done(&s->tab);
 	vec_done(&s->endless);

@@ -4,6 +4,7 @@
 
 #include "functions/functions.h"
 #include "modules/modules.h"
+#include "probe/match.h"
 #include "probe/probe.h"
 #include "reader/reader.h"
 
@@ -42,5 +43,13 @@ int usdt_find(struct elf_image *img, const struct probe_spec *spec, struct probe
 /* Adds the places of a line of a source file. Returns 0, or a negative value with *err. */
 int lines_find(struct module *mod, const struct probe_spec *spec, struct probe_places *ret,
 	       struct err *err);
+
+/* "file.c:12, file.c:20 .." */
+enum { INLINED_BYTES = 240 };
+/* Counts the inlined copies of the functions that a pattern means in ret->n_inlined, says in `at`
+ * which calls the first ones stand for, and adds where they begin, if is_taken. Returns 0, or a
+ * negative value with *err. */
+int inlined_find(struct module *mod, struct pattern *p, bool is_taken, struct probe_places *ret,
+		 char at[INLINED_BYTES], struct err *err);
 
 #endif

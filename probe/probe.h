@@ -69,6 +69,9 @@ struct probe_place {
 	/* PROBE_USDT: where its arguments are, as tracefs takes it (" arg1=%di:s32"); lives in
 	 * probe_places.names; NULL: none are known */
 	const char *fields;
+	/* Of a copy that was inlined: "f, inlined into main at f.c:12"; lives in
+	 * probe_places.names; NULL: it is none */
+	const char *inlined;
 };
 
 struct probe_places {
@@ -85,6 +88,9 @@ struct probe_places {
 	/* Of PROBE_USDT: its points have arguments that are not in places[].fields: they are where
 	 * tracefs cannot read, or points differ in them, which one event cannot. */
 	bool lacks_fields;
+	/* Copies of the function that were inlined, as debug information says: of PROBE_ENTRY they
+	 * are among the places, others do not have them. */
+	size_t n_inlined;
 	/* Of PROBE_LEAVE: functions whose code is not understood, and instructions that leave a
 	 * function only under a condition: no probe tells that they were left there. */
 	size_t n_unread, n_conditional;
@@ -101,9 +107,9 @@ struct probe_places {
  * own file system, and a soname is first looked for among what it has mapped. Names come from
  * .symtab, .dynsym, .gnu_debugdata, the separate debug file, and Go's own table; they match with or
  * without arguments, template arguments and the suffixes of clones (.isra.0). `*` and `?` are
- * wildcards, which take functions only, not what compilers add to each file. Returns 0, or a
- * negative value with *err, which names what comes near. *ret must be given to probe_places_done()
- * in any case. */
+ * wildcards, which take functions only, not what compilers add to each file; a name also takes the
+ * copies that were inlined. Returns 0, or a negative value with *err, which names what comes near.
+ * *ret must be given to probe_places_done() in any case. */
 int probe_find(const struct probe_spec *spec, pid_t pid, struct probe_places *ret, struct err *err);
 void probe_places_done(struct probe_places *p);
 

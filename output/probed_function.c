@@ -1,0 +1,39 @@
+/* probed_function.c - a probe on an inlined copy is one on code of another function. */
+#include "output/probed_function.h"
+
+#include <string.h>
+
+#include "base/strtab.h"
+#include "base/text.h"
+
+/* Does "uprobe:FILE:ns::f" end in the name of this function? */
+static bool names(const char *event, const struct profile *p, uint32_t function)
+{
+	struct text t = {0};
+	const size_t n = strlen(event);
+	bool is;
+
+	fold_function(&t, strtab_get(&p->strings, function), strtab_len(&p->strings, function));
+	is = t.n && !t.failed && n > t.n && !memcmp(event + n - t.n, t.s, t.n) &&
+	     event[n - t.n - 1] == ':';
+	text_done(&t);
+	return is;
+}
+
+size_t probed_level(const struct profile *p, const struct profile_log_entry *e, uint32_t *name)
+{
+	const char *event = strtab_get(&p->strings, p->events.v[e->event].name);
+	const struct profile_location *l =
+		e->node ? &p->locations.v[p->nodes.v[e->node].location] : NULL;
+
+	*name = 0;
+	if (!l || (!str_starts_with(event, "uprobe:") && !str_starts_with(event, "u:")))
+		return 0;
+	for (size_t i = 0; i + 1 < l->n_lines; i++) {
+		*name = p->functions.v[p->lines.v[l->first_line + i].function].name;
+		if (names(event, p, *name))
+			return l->n_lines - 1 - i;
+	}
+	*name = 0;
+	return 0;
+}

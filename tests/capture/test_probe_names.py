@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""Names of functions that are not simply symbols of the file: those that were inlined, spellings of templates, and those that are
+chosen when a program starts."""
+import os
+import re
+
+from lib import CAPTURE, RESOLVE, Tap, capture, have, need_events, run
+
+tap = Tap()
+need_events()
+if os.geteuid():
+    tap.skip("probes", "they change the code of programs: root only")
+    tap.end()
+    raise SystemExit
+
+INLINED = """static inline __attribute__((always_inline)) int tiny(int x) { __asm__ volatile("nop" ::: "memory"); return x * 3; }
+static int both(int x) { __asm__ volatile("nop; nop" ::: "memory"); return x + 7; }
+int (*volatile pointer)(int) = both;
+volatile int sum;
+__attribute__((noinline)) int first(int n) {
+	int s = tiny(n);
+	__asm__ volatile("" ::: "memory");
+	return s + 1;
+}
+__attribute__((noinline)) int second(int n) { int s = 0; for (int i = 0; i < n; i++) s += tiny(i); return s + both(n); }
+int main(void) { for (int i = 0; i < 5; i++) sum += first(i) + second(2) + pointer(i); return 0; }
+"""
+CXX = """namespace ns {
+struct W {
+	int v;
+	__attribute__((always_inline)) inline int get(int k) { __asm__ volatile("nop"); return v + k; }
+	template <class T> __attribute__((always_inline)) inline T gen(T t) { __asm__ volatile("nop;nop"); return t + v; }
+};
+}
+__attribute__((noinline)) int use(ns::W &w, int n)
+{
+	int s = 0;
+	for (int i = 0; i < n; i++)
+		s += w.get(i) + w.gen<int>(i) + (int)w.gen<long>(i);
+	return s;
+}
+int main(int c, char **) { ns::W w{c}; return use(w, 4) + w.get(2) == 0; }
+"""
+
+
+def make(name, text, command):
+    with open(name, "w") as f:
+        f.write(text)
+    run(command.split())
+
+
+def hits(event, program, *options):
+    """{the last two functions of the stack: hits}, and what capture says."""
+    p = capture("-e", event, *options, "--", program)
+    ends = {}
+    for line in run([RESOLVE, "-q", "perf.data"]).stdout.splitlines() if p.n_samples else []:
+        stack, _, n = line.rpartition(" ")
+        end = ";".join(stack.split(";")[-2:])
+        ends[end] = ends.get(end, 0) + int(n)
+    return ends, p.stderr
+
+
+def refused(event, program):
+    p = run([CAPTURE, "-e", event, "-o", "none.data", "--", program], check=False)
+    return p.stderr if p.returncode == 2 else f"status {p.returncode}: {p.stderr}"
+
+
+# ---- functions that were inlined ----------------------------------------------------------------
+make("in.c", INLINED, "gcc -O2 -g in.c -o in")
+ends, said = hits("uprobe:./in:tiny", "./in")
+tap.check(ends == {"first;tiny": 5, "second;tiny": 10}, "a function that is only inlined: where its copies begin", ends)
+tap.check("it is inlined" in said and "taken for" not in said, "that is said", said)
+ends, said = hits("uprobe:./in:both", "./in")
+tap.check(ends == {"main;both": 5, "second;both": 5}, "one that is called and inlined: both are taken", ends)
+tap.check("1 of the places is where an inlined copy begins" in said, "and it is said which", said)
+ends, said = hits("uprobe:./in:*", "./in")
+tap.check("second;tiny" not in ends and "second;both" not in ends and "main;both" in ends, "all functions: not what was inlined", ends)
+ends, said = hits("call:./in:both", "./in")
+tap.check("also inlined at 1 place, where it is not called" in said, "calls are those of the function alone, and that is said", said)
+for kind in "call", "uretprobe", "return":
+    said = refused(f"{kind}:./in:tiny", "./in")
+    tap.check("'tiny' is only inlined (2 copies: in.c:6, in.c:10)" in said and "uprobe:./in:tiny takes" in said, f"{kind}: of one that is only inlined: why not, and what to type",
+              said)
+said = refused("uprobe:./in:tiny+4", "./in")
+tap.check("it has no offsets" in said, "nor has it offsets", said)
+said = refused("uprobe:./in:tinny", "./in")
+tap.check("no function is named 'tinny'" in said, "a name that nothing has", said)
+listed = run([CAPTURE, "--list", "uprobe:./in:tiny"]).stdout
+places = re.findall(r"^(uprobe:\S+:0x[0-9a-f]+)\n    tiny, inlined into (\w+) at in\.c:(\d+)$", listed, re.M)
+tap.check([p[1:] for p in places] == [("first", "6"), ("second", "10")], "--list: each copy, and the call that it stands for", listed)
+ends, said = hits(places[1][0], "./in")
+tap.check(ends == {"second;tiny": 10}, "what is listed can be typed", ends)
+hits("uprobe:./in:tiny", "./in", "--args")
+text = run([RESOLVE, "-q", "-f", "trace", "perf.data"]).stdout
+tap.check(re.findall(r": x=(\S+) <- tiny$", text, re.M)[::3] == list("01234"), "--args: the parameters of the copy", text)
+run(["strip", "-g", "in", "-o", "stripped"])
+said = refused("uprobe:./stripped:tiny", "./stripped")
+tap.check("no function is named 'tiny'" in said, "without debug information it is not known", said)
+
+for compiler in ("g++ -O2 -g", "g++ -O2 -gdwarf-4", "g++ -O2 -gsplit-dwarf -g") + (("clang++ -O2 -g",) if have("clang++") else ()):
+    make("in.cc", CXX, f"{compiler} in.cc -o in_cc")
+    for name, want in (("ns::W::gen", {"use;ns::W::gen<int>": 4, "use;ns::W::gen<long>": 4}), ("ns::W::gen<int>", {"use;ns::W::gen<int>": 4}),
+                       ("gen<long>", {"use;ns::W::gen<long>": 4})):
+        ends, said = hits(f"uprobe:./in_cc:{name}", "./in_cc")
+        tap.check(ends == want, f"{compiler}: {name}", ends, said)
+    ends, said = hits("uprobe:./in_cc:ns::W::get(int)", "./in_cc")
+    tap.check(set(ends) == {"use;ns::W::get", "main;ns::W::get"}, f"{compiler}: a method with its arguments", ends, said)
+
+tap.end()
