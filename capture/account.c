@@ -41,18 +41,22 @@ static int account_set(struct drain *d, enum ring_kind kind, uint64_t *lost_sum,
 	const struct ring_set *set = &d->session->sets[kind];
 
 	for (size_t i = 0; i < set->counters.n; i++) {
-		const struct counter *c = &set->counters.v[i];
+		struct counter *c = &set->counters.v[i];
 		struct {
 			uint64_t value, id, lost;
 		} v = {0};
 		ssize_t n = read(c->fd, &v, sizeof v);
+		uint64_t lost;
 
 		if (n < 16)
 			continue;
+		lost = v.lost - c->lost_before;
 		if (c->event == 0)
-			d->result->period_total += v.value;
-		*lost_sum += v.lost;
-		if (kind == RING_SAMPLES && v.lost && append_lost(d, c, v.lost))
+			d->result->period_total += v.value - c->value_before;
+		c->value_before = v.value;
+		c->lost_before = v.lost;
+		*lost_sum += lost;
+		if (kind == RING_SAMPLES && lost && append_lost(d, c, lost))
 			return err_nomem(err);
 	}
 	return 0;
@@ -137,7 +141,6 @@ int account_losses(struct drain *d, struct err *err)
 	struct capture_result *r = d->result;
 	int rc;
 
-	r->lost = r->lost_sideband = r->period_total = 0;
 	rc = account_set(d, RING_SAMPLES, &r->lost, err);
 	if (!rc)
 		rc = account_set(d, RING_SIDEBAND, &r->lost_sideband, err);

@@ -121,7 +121,7 @@ int recording_file_options(struct recording *r, struct record_writer_options *o,
 	return rc;
 }
 
-static int start_stream(struct recording *r, struct err *err)
+int recording_start_writer(struct recording *r, struct err *err)
 {
 	struct record_writer_options o = {.fd = -1, .level = r->facts.compress_level};
 	int rc = 0;
@@ -177,6 +177,8 @@ static int emit_synthesized(void *arg, const void *rec, size_t n)
 	r->result->other_records++;
 	runtime_watch_record(r->drain.runtimes, rec, n);
 	pins_note(&r->drain.pins, rec, n);
+	if (r->drain.past)
+		past_add(r->drain.past, rec, n);
 	return record_writer_append(r->drain.writer, rec, n) ? -ERR_NOMEM : 0;
 }
 
@@ -199,8 +201,17 @@ static int synthesize_processes(struct recording *r, struct synth *s)
 	return rc; /* a command is reported by its exec */
 }
 
+int recording_synthesize_cgroups(struct recording *r)
+{
+	struct synth s = {.proc = "/proc", .sys = "/sys", .emit = emit_synthesized, .arg = r};
+	int rc = r->opt->all_cgroups ? synth_cgroups(&s) : 0;
+
+	synth_done(&s);
+	return rc;
+}
+
 /* Live records are held meanwhile, so that they come later in the file. */
-static int synthesize(struct recording *r, struct err *err)
+int recording_synthesize(struct recording *r, struct err *err)
 {
 	bool hidden = false, wants_kernel = false;
 	struct utsname u = {0};
@@ -225,8 +236,8 @@ static int synthesize(struct recording *r, struct err *err)
 	rc = synth_kernel(&s, &hidden);
 	if (!rc)
 		rc = synth_modules(&s);
-	if (!rc && r->opt->all_cgroups)
-		rc = synth_cgroups(&s);
+	if (!rc)
+		rc = recording_synthesize_cgroups(r);
 	if (!rc)
 		rc = synthesize_processes(r, &s);
 	synth_done(&s);
@@ -261,6 +272,8 @@ static int poll_timeout_ms(const struct recording *r, uint64_t now)
 		due = r->end_ns;
 	if (r->enable_ns && r->enable_ns < due)
 		due = r->enable_ns;
+	if (r->next.end_ns && !r->next.finisher && r->next.end_ns < due)
+		due = r->next.end_ns;
 	return due > now ? (int)((due - now + 999999) / 1000000) : 0;
 }
 
@@ -360,7 +373,7 @@ static int wait_and_drain(struct recording *r, struct err *err)
 	return rc;
 }
 
-static uint64_t file_bytes(const struct recording *r)
+uint64_t recording_bytes(const struct recording *r)
 {
 	if (r->flight.on)
 		return r->flight.window.bytes;
@@ -369,7 +382,7 @@ static uint64_t file_bytes(const struct recording *r)
 
 static bool is_full(const struct recording *r)
 {
-	return r->opt->max_bytes && !r->flight.on && file_bytes(r) >= r->opt->max_bytes;
+	return r->opt->max_bytes && !r->flight.on && recording_bytes(r) >= r->opt->max_bytes;
 }
 
 enum { HIT_RATE_NS = 250 * 1000 * 1000 };
@@ -448,6 +461,8 @@ static int begin(struct recording *r, struct err *err)
 	if (o->duration_s > 0)
 		r->end_ns = now + o->delay_ms * 1000000ull + (uint64_t)(o->duration_s * 1e9);
 	r->round_start_ns = r->begin_ns = r->hits_ns = now;
+	r->first_ns = now + o->delay_ms * 1000000ull;
+	next_part_begin(r);
 	for (size_t i = 0; i < r->session.n_events; i++)
 		r->has_probes |= r->session.events[i].is_probe;
 	r->progress_ns = now + PROGRESS_NS;
@@ -460,7 +475,7 @@ static void report_progress(struct recording *r, uint64_t now)
 		.seconds = (double)(now - r->begin_ns) / 1e9,
 		.samples = r->result->samples,
 		.lost = r->drain.lost_reported,
-		.bytes = file_bytes(r),
+		.bytes = recording_bytes(r),
 	};
 
 	if (!r->opt->progress || now < r->progress_ns)
@@ -479,6 +494,8 @@ static int loop(struct recording *r, struct err *err)
 		pins_look(&r->drain.pins, clock_ns(CLOCK_MONOTONIC));
 		if (!rc)
 			rc = flight_look(r, clock_ns(CLOCK_MONOTONIC), err);
+		if (!rc)
+			rc = next_part_look(r, clock_ns(CLOCK_MONOTONIC), err);
 	}
 	return rc;
 }
@@ -487,11 +504,10 @@ static int loop(struct recording *r, struct err *err)
 
 int recording_end_switches(struct recording *r, uint64_t begin_ns, uint64_t end_ns, struct err *err)
 {
-	const uint64_t first_ns = r->begin_ns + r->opt->delay_ms * 1000000ull;
 	int rc = 0;
 
-	if (begin_ns < first_ns)
-		begin_ns = first_ns;
+	if (begin_ns < r->first_ns)
+		begin_ns = r->first_ns;
 	/* A command is recorded from its beginning on, but a window is not. */
 	if (end_ns > begin_ns && (!r->session.command_pid || r->flight.on))
 		rc = switch_add_sleepers(&r->drain, end_ns - begin_ns, end_ns, err);
@@ -653,7 +669,7 @@ static void stop_command(struct recording *r)
 			     (int)r->child.pid);
 }
 
-static void fill_result(struct recording *r)
+void recording_fill_result(struct recording *r)
 {
 	struct capture_result *res = r->result;
 
@@ -727,6 +743,13 @@ static void note_changed_files(struct recording *r)
 	}
 }
 
+void recording_add_notes(struct recording *r)
+{
+	note_hits(r);
+	note_faults(r);
+	note_changed_files(r);
+}
+
 static void release(struct recording *r)
 {
 	child_done(&r->child);
@@ -742,6 +765,7 @@ static void release(struct recording *r)
 	bytes_done(&r->tracing);
 	hash_done(&r->switched);
 	flight_done(&r->flight);
+	next_part_done(&r->next);
 	for (size_t i = 0; i < r->facts.n_events; i++)
 		free(r->file_events[i].ids);
 	free(r->fds);
@@ -758,11 +782,9 @@ static uint64_t capabilities_of(const unsigned char *numbers, size_t n)
 }
 
 /* What is left to do: to read /proc of all tasks and the stacks of their threads, the kernel's
- * symbols, to finish the output in a folder of any user, and to stop the command; and where this
- * recording is followed by another, to begin that as this one: with tracefs, probes, and rings of
- * the same size. Numbers, because older headers lack the last two. The command was started before,
- * with all that there was. */
-static int give_up_rights(const struct capture_options *o, struct err *err)
+ * symbols, to finish the output in a folder of any user, and to stop the command. Numbers, because
+ * older headers lack the last two. The command was started before, with all that there was. */
+static int give_up_rights(struct err *err)
 {
 	static const unsigned char kept[] = {
 		0,  1,	2,  3, /* CHOWN, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER */
@@ -770,12 +792,10 @@ static int give_up_rights(const struct capture_options *o, struct err *err)
 		19, 23, 34,    /* SYS_PTRACE, SYS_NICE, SYSLOG */
 		38, 40,	       /* PERFMON, CHECKPOINT_RESTORE */
 	};
-	static const unsigned char for_next[] = {14, 21}; /* IPC_LOCK, SYS_ADMIN */
-	uint64_t keep = capabilities_of(kept, sizeof kept);
 
-	if (o->more_follow)
-		keep |= capabilities_of(for_next, sizeof for_next);
-	return capabilities_keep(keep) ? err_errno(err, errno, NULL, "give up capabilities") : 0;
+	return capabilities_keep(capabilities_of(kept, sizeof kept))
+		       ? err_errno(err, errno, NULL, "give up capabilities")
+		       : 0;
 }
 
 /* Does everything before the first sample. On failure nothing is left behind. */
@@ -800,19 +820,19 @@ static int start(struct recording *r, struct err *err)
 		rc = r->flight.on ? 0 : perfdata_create(&r->file, o->output, err);
 	if (rc)
 		return rc;
-	rc = give_up_rights(o, err);
+	rc = give_up_rights(err);
 	if (rc) {
 		perfdata_discard(&r->file);
 		return rc;
 	}
-	rc = start_stream(r, err);
+	rc = recording_start_writer(r, err);
 	/* Its code is known at the end, and a pipe has no place for it there. */
 	if (!rc && r->session.policy.call_graph == CALL_GRAPH_DWARF && !r->file.is_pipe)
 		rc = runtime_watch_new(&r->drain.runtimes, err);
 	if (!rc) {
 		if (!r->session.command_pid)
 			session_enable(&r->session, RING_SIDEBAND, true);
-		rc = synthesize(r, err);
+		rc = recording_synthesize(r, err);
 	}
 	if (!rc)
 		rc = begin(r, err);
@@ -843,6 +863,8 @@ int capture_run(const struct capture_options *opt, volatile int *stop, struct ca
 	touch_init(&r->drain.touch);
 	r->drain.touches = !r->opt->no_touch && r->opt->call_graph == CALL_GRAPH_DWARF;
 	r->drain.result = ret;
+	r->next.report_fd = -1;
+	r->drain.past = opt->next_part ? &r->next.past : NULL;
 	if (opt->bundle) {
 		pins_begin(&r->drain.pins);
 		r->drain.processes.on = true;
@@ -856,17 +878,17 @@ int capture_run(const struct capture_options *opt, volatile int *stop, struct ca
 	if (!rc) {
 		struct err later;
 
-		fill_result(r);
+		recording_fill_result(r);
 		if (opt->begun)
 			opt->begun(opt->progress_arg, ret);
 		rc = loop(r, err);
 		if (drain_rest(r, rc ? &later : err) && !rc)
 			rc = -(int)err->code;
 		priority_normal();
+		if (next_part_wait(r, rc ? &later : err) && !rc)
+			rc = -(int)err->code;
 		rc = r->flight.on ? flight_end(r, rc, err) : recording_finish_file(r, rc, err);
-		note_hits(r);
-		note_faults(r);
-		note_changed_files(r);
+		recording_add_notes(r);
 		if (r->child.pid)
 			stop_command(r);
 		else if (!ret->lost_sideband)

@@ -87,7 +87,6 @@ struct capture_options {
 	unsigned delay_ms;     /* -D */
 	double duration_s;     /* --duration; 0: until the command ends or a signal comes */
 	uint64_t max_bytes;    /* --max-size: end when the file has so many; 0: none */
-	bool more_follow;      /* capture_run() is called again after this */
 	uint64_t max_hit_rate; /* --max-hit-rate: end at more samples of probes a second; 0: none */
 	bool strict_freq;      /* --strict-freq: fail rather than sample at a lower rate */
 	/* --snapshot: the last seconds are kept in memory (of at most max_bytes), and written at
@@ -100,6 +99,15 @@ struct capture_options {
 	 * out of memory. */
 	const char *(*snapshot_path)(void *arg);
 	void (*snapshot_written)(void *arg, const struct capture_snapshot *s); /* NULL */
+	/* --switch-output: a part ends when it has so many bytes, is so old (0: neither), or *asked
+	 * becomes nonzero; the next one goes to another file, and nothing is lost in between. */
+	const char *(*next_part)(
+		void *arg); /* the file for it, valid until the end; NULL: no parts */
+	uint64_t part_bytes;
+	double part_s;
+	volatile int *part_asked; /* NULL */
+	/* A part is complete; the result is about it alone. That of the last one is returned. */
+	void (*part_written)(void *arg, const char *path, const struct capture_result *r);
 	unsigned every_ms; /* capture_stacks(): again and again; 0: once */
 	size_t ring_bytes; /* -m per CPU; 0: chosen */
 	/* Of compiled debug information, and of where the kernel's code ends. dir NULL: none. */

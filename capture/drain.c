@@ -181,6 +181,8 @@ static int take_other(struct drain *d, enum ring_kind kind, const uint8_t *rec, 
 		return -1;
 	if (file_ids_note(&d->file_ids, rec, n))
 		return -1;
+	if (d->past)
+		past_add(d->past, rec, n);
 	if (!d->holding)
 		return record_writer_append(d->writer, rec, n);
 	bytes_put(&d->held, rec, n);
@@ -287,6 +289,22 @@ int drain_all(struct drain *d, bool *ret_complete, struct err *err)
 		rc = drain_cpu(d, (first + i) % n, err);
 	*ret_complete = !rc;
 	return rc < 0 ? rc : 0;
+}
+
+void drain_begin_part(struct drain *d)
+{
+	*d->result = (struct capture_result){0};
+	d->writer = NULL;
+	d->first_sample_ns = d->last_sample_ns = 0;
+	d->first_event_samples = d->first_event_periods = 0;
+	d->foreign = d->forks = d->lost_reported = 0;
+	d->switches = d->switch_samples = 0;
+	d->switches_thinned = false;
+	d->touch.pages = 0;
+	file_ids_done(&d->file_ids);
+	d->file_ids = (struct file_ids){0};
+	if (d->switched)
+		hash_done(d->switched);
 }
 
 int drain_release_held(struct drain *d, struct err *err)

@@ -13,6 +13,7 @@
 #include "capture/capture.h"
 #include "capture/environs.h"
 #include "capture/file_ids.h"
+#include "capture/past.h"
 #include "capture/session.h"
 #include "capture/record_writer.h"
 #include "capture/runtime_watch.h"
@@ -42,6 +43,7 @@ struct drain {
 	struct alive alive;		/* of a command */
 	struct runtime_watch *runtimes; /* NULL: not watched */
 	struct file_ids file_ids;
+	struct past *past;	     /* of processes, for the next part; NULL: there is none */
 	struct pins pins;	     /* of files that the bundle needs */
 	struct processes processes;  /* that were sampled, for the bundle */
 	struct environs environs;    /* what is hidden of them */
@@ -56,6 +58,8 @@ struct drain {
 int drain_all(struct drain *d, bool *ret_complete, struct err *err);
 /* The sideband rings alone. */
 int drain_sideband(struct drain *d, struct err *err);
+/* Another part begins: counts from 0 on. Its writer is to be set. */
+void drain_begin_part(struct drain *d);
 /* Appends the held records to the writer, and stops holding records. */
 int drain_release_held(struct drain *d, struct err *err);
 

@@ -106,9 +106,8 @@ static int append_losses(struct recording *r, uint64_t begin_ns, struct err *err
 static uint64_t begin_of(const struct recording *r)
 {
 	const uint64_t begin_ns = window_begin_ns(&r->flight.window);
-	const uint64_t first_ns = r->begin_ns + r->opt->delay_ms * 1000000ull;
 
-	return begin_ns > first_ns ? begin_ns : first_ns;
+	return begin_ns > r->first_ns ? begin_ns : r->first_ns;
 }
 
 /* Writes the window, which ends now, to a file. */

@@ -512,6 +512,14 @@ int record_writer_end_round(struct record_writer *s)
 	return 0;
 }
 
+void record_writer_flush(struct record_writer *s)
+{
+	pthread_mutex_lock(&s->lock);
+	while (s->queued)
+		pthread_cond_wait(&s->idle, &s->lock);
+	pthread_mutex_unlock(&s->lock);
+}
+
 int record_writer_error(struct record_writer *s)
 {
 	int rc;
@@ -532,7 +540,16 @@ static void end_helper(struct record_writer *s)
 	s->has_helper = false;
 }
 
-/* ---- with a window -------------------------------------------------------------------------- */
+/* ---- with a fork ----------------------------------------------------------------------------- */
+
+void record_writer_leave(struct record_writer *s)
+{
+	pthread_mutex_lock(&s->lock);
+	s->error = ECANCELED;
+	pthread_mutex_unlock(&s->lock);
+	end_helper(s);
+	stream_free(s);
+}
 
 void record_writer_hold(struct record_writer *s)
 {
@@ -554,6 +571,8 @@ void record_writer_forked(struct record_writer *s)
 	pthread_cond_init(&s->idle, NULL);
 	pthread_mutex_unlock(&s->lock);
 }
+
+/* ---- with a window -------------------------------------------------------------------------- */
 
 /* Writes records in a frame of their own, whatever frame is open, and a round. */
 static int put_records(struct record_writer *s, const struct bytes *records)

@@ -58,12 +58,14 @@ size_t record_writer_round_bytes(const struct record_writer *s);
 /* Passes everything to the helper, followed by PERF_RECORD_FINISHED_ROUND. Returns 0, or -1 when
  * out of memory. */
 int record_writer_end_round(struct record_writer *s);
+/* Waits until the helper has written all rounds. */
+void record_writer_flush(struct record_writer *s);
 /* What has gone to the file so far: data.size. */
 uint64_t record_writer_data_bytes(struct record_writer *s);
 /* errno of the first failed write, or 0. Blocks after a failed write are discarded. */
 int record_writer_error(struct record_writer *s);
 
-/* ---- with a window -------------------------------------------------------------------------- */
+/* ---- with a fork ----------------------------------------------------------------------------- */
 
 /* Keeps the helper from working until record_writer_release(): a fork() in between has everything
  * as it is. */
@@ -71,6 +73,10 @@ void record_writer_hold(struct record_writer *s);
 void record_writer_release(struct record_writer *s);
 /* In the process that was forked meanwhile, which has no helper: instead of the release. */
 void record_writer_forked(struct record_writer *s);
+/* Frees the writer and writes nothing: a process that was forked ends the file. */
+void record_writer_leave(struct record_writer *s);
+
+/* ---- with a window -------------------------------------------------------------------------- */
 
 struct window_totals {
 	uint64_t samples, first_sample_ns; /* that the window had */

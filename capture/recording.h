@@ -7,6 +7,7 @@
 #include "capture/child.h"
 #include "capture/drain.h"
 #include "capture/flight.h"
+#include "capture/next_part.h"
 #include "capture/perfdata.h"
 #include "capture/session.h"
 
@@ -30,15 +31,30 @@ struct recording {
 	uint64_t end_ns;    /* of --duration; 0: none */
 	uint64_t enable_ns; /* -D: when samples begin; 0: they have */
 	uint64_t round_start_ns;
-	/* When the recording began; when progress is to be reported next. */
+	/* When the recording, or this part of it, began; when progress is to be reported next. */
 	uint64_t begin_ns, progress_ns;
+	uint64_t first_ns; /* when its samples began: later, with -D */
 	bool child_ended, behind;
 	/* The next poll() ignores the sideband, because its last records were not about threads. */
 	bool skips_sideband;
 	unsigned rounds;   /* that were written */
 	unsigned patience; /* times that poll() waits longer, because only processes begin */
 	struct flight flight;
+	struct next_part next;
 };
+
+/* Begins to write to the file, which was created. */
+int recording_start_writer(struct recording *r, struct err *err);
+/* Writes what is there already, by /proc and /sys. */
+int recording_synthesize(struct recording *r, struct err *err);
+/* With --all-cgroups: the cgroups that there are. Returns 0, or negative when out of memory. */
+int recording_synthesize_cgroups(struct recording *r);
+/* How large the file is so far. */
+uint64_t recording_bytes(const struct recording *r);
+/* What the result says of all parts: event, sizes. */
+void recording_fill_result(struct recording *r);
+/* At the end of the recording, or of a part: adds notes about it. */
+void recording_add_notes(struct recording *r);
 
 /* Ends the file whatever has failed before (rc); keeps the first error. */
 int recording_finish_file(struct recording *r, int rc, struct err *err);

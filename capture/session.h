@@ -33,6 +33,7 @@ struct counter {
 	uint32_t event; /* index into session.events */
 	uint32_t slot;	/* index of its CPU and ring */
 	uint64_t id;
+	uint64_t value_before, lost_before; /* of parts that are written */
 };
 
 /* Sizes of a CPU's rings, in KiB: of samples unless more is needed, and the least for others. */

@@ -19,6 +19,8 @@
 static volatile int stop_signal;
 /* Set by SIGUSR2 with --snapshot. */
 static volatile int snapshot_asked;
+/* Set by SIGUSR2 with --switch-output. */
+static volatile int part_asked;
 /* Not 0 while the bundle is made, after which nothing else is left to do but to end the command:
  * its process, or 1. */
 static volatile int bundling;
@@ -37,13 +39,13 @@ static void on_signal(int sig)
 	static const char waits[] = "capture: waiting for its probes to be removed; once more "
 				    "leaves them in the kernel\n";
 
-	if (!stop_signal || stop_signal == SIGUSR2) {
+	if (!stop_signal) {
 		first_signal_s = clock_seconds();
 		n_signals = 0;
 		stop_signal = sig;
 		return;
 	}
-	if (sig == SIGUSR2 || clock_seconds() - first_signal_s < SAME_SIGNAL_S)
+	if (clock_seconds() - first_signal_s < SAME_SIGNAL_S)
 		return;
 	if (probing && !n_signals++ && write(STDERR_FILENO, waits, sizeof waits - 1) > 0)
 		return;
@@ -58,6 +60,12 @@ static void on_snapshot(int sig)
 {
 	(void)sig;
 	snapshot_asked = 1;
+}
+
+static void on_part(int sig)
+{
+	(void)sig;
+	part_asked = 1;
 }
 
 static void on_pipe(int sig)
@@ -113,7 +121,7 @@ static void on_snapshot_written(void *args, const struct capture_snapshot *s)
 	fprintf(stderr, " %s ]\n", s->path);
 }
 
-static void print_totals(FILE *out, const struct capture_args *a, const struct capture_result *r)
+static void print_totals(FILE *out, const char *path, const struct capture_result *r)
 {
 	fprintf(out, "[ capture: %llu samples of %s", (unsigned long long)r->samples, r->event);
 	if (r->n_events > 1)
@@ -128,13 +136,13 @@ static void print_totals(FILE *out, const struct capture_args *a, const struct c
 			r->stack_bytes);
 	fprintf(out, ", ");
 	print_size(out, r->bytes_written);
-	fprintf(out, " %s ]\n", a->opt.output);
+	fprintf(out, " %s ]\n", path);
 }
 
-static void print_summary(struct capture_args *a, const struct capture_result *r)
+static void print_summary(struct capture_args *a, const char *path, const struct capture_result *r)
 {
 	print_notes(a, r);
-	print_totals(stderr, a, r);
+	print_totals(stderr, path, r);
 	if (r->bundle_bytes) {
 		fprintf(stderr, "[ capture: bundle of %zu modules, ", r->bundle_modules);
 		print_size(stderr, r->bundle_bytes);
@@ -159,7 +167,7 @@ static void on_complete(void *args, const struct capture_result *r)
 	if (!out)
 		return;
 	if (!a->quiet)
-		print_totals(out, a, r);
+		print_totals(out, a->opt.output, r);
 	fprintf(out, "capture: the bundle is left out\n");
 	fclose(out);
 }
@@ -183,7 +191,7 @@ static void catch_signals(bool parts, bool snapshots)
 	if (snapshots)
 		sigaction(SIGUSR2, &(struct sigaction){.sa_handler = on_snapshot}, NULL);
 	else if (parts) /* else it ends the process, as it always does */
-		sigaction(SIGUSR2, &sa, NULL);
+		sigaction(SIGUSR2, &(struct sigaction){.sa_handler = on_part}, NULL);
 	/* If the terminal goes away the recording ends and is kept; under nohup it goes on. */
 	if (signal(SIGHUP, SIG_IGN) != SIG_IGN)
 		sigaction(SIGHUP, &sa, NULL);
@@ -242,14 +250,32 @@ static int exit_status(const struct capture_options *o, const struct capture_res
 	return WEXITSTATUS(r->child_status);
 }
 
-/* Records once. Sets *more if another part follows. */
-static int record_part(struct capture_args *a, struct capture_result *result, bool *more)
+/* The file that is written from now on. */
+static const char *next_part(void *args)
+{
+	struct capture_args *a = args;
+
+	a->opt.output = parts_next(&a->parts, a->output);
+	return a->opt.output;
+}
+
+static void on_part_written(void *args, const char *path, const struct capture_result *r)
+{
+	struct capture_args *a = args;
+
+	if (shows_progress(a))
+		fprintf(stderr, "\r\033[K");
+	if (!a->quiet)
+		print_summary(a, path, r);
+	a->n_said = 0; /* each part has its own */
+}
+
+static int record_file(struct capture_args *a)
 {
 	const bool shows = shows_progress(a);
+	struct capture_result result;
 	struct err err = {0};
 	int rc;
-
-	a->n_said = 0; /* each part has its own */
 
 	/* With a command the recording ends by itself, and its output stands before the notes. */
 	if (!a->quiet && !a->opt.command)
@@ -260,64 +286,46 @@ static int record_part(struct capture_args *a, struct capture_result *result, bo
 		a->opt.probes_made = show_probes;
 	if (shows)
 		a->opt.progress = show_progress;
-	rc = (a->stacks ? capture_stacks : capture_run)(&a->opt, &stop_signal, result, &err);
+	rc = (a->stacks ? capture_stacks : capture_run)(&a->opt, &stop_signal, &result, &err);
 	if (shows)
 		fprintf(stderr, "\r\033[K");
 	if (rc)
 		args_complain("capture", &err);
 	/* After a failure there is a file only if the recording had begun: then ring_bytes is set.
 	 */
-	if (!a->quiet && (!rc || result->ring_bytes))
-		print_summary(a, result);
-	*more = !rc && (result->reached_limit || stop_signal == SIGUSR2);
-	if (stop_signal == SIGUSR2)
-		stop_signal = 0;
-	return rc ? EXIT_TROUBLE : exit_status(&a->opt, result);
-}
-
-/* The limits of a part; with --duration or --max-size for the whole, what is left of these. */
-static bool limit_part(struct capture_args *a, const struct capture_options *whole, double seconds)
-{
-	struct capture_options *o = &a->opt;
-
-	o->max_bytes = a->parts.bytes ? a->parts.bytes : whole->max_bytes;
-	o->duration_s = a->parts.seconds;
-	if (whole->duration_s <= 0)
-		return true;
-	if (o->duration_s <= 0 || o->duration_s > whole->duration_s - seconds)
-		o->duration_s = whole->duration_s - seconds;
-	return o->duration_s > 0;
+	if (!a->quiet && (!rc || result.ring_bytes))
+		print_summary(a, a->opt.output, &result);
+	return rc ? EXIT_TROUBLE : exit_status(&a->opt, &result);
 }
 
 static int record(struct capture_args *a)
 {
-	const struct capture_options whole = a->opt;
-	const double begin = clock_seconds();
-	struct capture_result result = {0};
-	bool more = true;
-	int rc = 0;
+	struct capture_options *o = &a->opt;
 
-	catch_signals(a->parts.wanted, whole.snapshot_s);
-	a->opt.more_follow = a->parts.wanted;
-	a->opt.snapshot_asked = &snapshot_asked;
-	a->opt.snapshot_path = snapshot_path;
+	catch_signals(a->parts.wanted, o->snapshot_s);
+	o->snapshot_asked = &snapshot_asked;
+	o->snapshot_path = snapshot_path;
 	if (!a->quiet)
-		a->opt.snapshot_written = on_snapshot_written;
-	if (!a->parts.wanted && !a->parts.dated)
-		return record_part(a, &result, &more);
-	while (more && (!a->parts.wanted || limit_part(a, &whole, clock_seconds() - begin))) {
-		struct err err = {0};
+		o->snapshot_written = on_snapshot_written;
+	if (a->parts.wanted || a->parts.dated) {
+		a->output = o->output;
+		if (!next_part(a)) {
+			struct err err = {0};
 
-		a->opt.output = parts_next(&a->parts, whole.output);
-		if (!a->opt.output) {
 			err_nomem(&err);
 			args_complain("capture", &err);
 			return EXIT_TROUBLE;
 		}
-		rc = record_part(a, &result, &more);
-		more = more && a->parts.wanted;
 	}
-	return rc;
+	if (a->parts.wanted) {
+		o->next_part = next_part;
+		o->part_written = on_part_written;
+		o->part_asked = &part_asked;
+		o->part_bytes = a->parts.bytes ? a->parts.bytes : o->max_bytes;
+		o->part_s = a->parts.seconds;
+		o->max_bytes = 0;
+	}
+	return record_file(a);
 }
 
 static int list(const struct capture_args *a)

@@ -564,8 +564,7 @@ static int check_snapshot(struct capture_args *a, struct err *err)
 	return 0;
 }
 
-/* Of recordings that follow each other the next goes on meanwhile: making a bundle costs samples.
- */
+/* Parts of a recording would all carry the same, and each takes time to make. */
 static void choose_bundle(struct capture_args *a)
 {
 	if (a->opt.bundle == CAPTURE_BUNDLE_UNSET)

@@ -21,8 +21,9 @@ struct capture_args {
 	char cache_dir[PATH_MAX]; /* of opt */
 	bool users;		  /* some of pids are by -u */
 	bool quiet, verbose, check, list, stacks, runtimes, show_help, show_version, asks_stacks;
-	unsigned n_said;  /* notes of the result that were printed */
-	bool said_probes; /* that they take long */
+	unsigned n_said;    /* notes of the result that were printed */
+	const char *output; /* -o, without the time of a part */
+	bool said_probes;   /* that they take long */
 };
 
 /* Fills `a`, whose defaults the caller has set. Returns 0; 1 if help or the version was printed and
