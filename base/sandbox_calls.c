@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/fs.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stddef.h>
@@ -334,15 +335,15 @@ static void if_argument(struct program *p, uint32_t nr, unsigned arg, uint32_t a
 #define SET_TERMIOS2W 0x402c542cu
 #define SET_TERMIOS2F 0x402c542du
 
-/* A terminal may be asked what it is and, if `sets`, switched between lines and single keys
- * (tcsetattr()); nothing may be typed into it (TIOCSTI). */
-static void for_terminal(struct program *p, bool sets)
+/* A file may be asked for its generation; a terminal what it is and, if `sets`, switched between
+ * lines and single keys (tcsetattr()); nothing may be typed into it (TIOCSTI). */
+static void for_ioctl(struct program *p, bool sets)
 {
-	static const uint32_t calls[] = {TCGETS,       TIOCGWINSZ,    GET_TERMIOS2,
-					 TCSETS,       TCSETSW,	      TCSETSF,
-					 SET_TERMIOS2, SET_TERMIOS2W, SET_TERMIOS2F};
+	static const uint32_t calls[] = {
+		FS_IOC_GETVERSION, TCGETS,  TIOCGWINSZ,	  GET_TERMIOS2,	 TCSETS,
+		TCSETSW,	   TCSETSF, SET_TERMIOS2, SET_TERMIOS2W, SET_TERMIOS2F};
 
-	if_argument_is(p, SYS_ioctl, 1, calls, sets ? sizeof calls / sizeof *calls : 3);
+	if_argument_is(p, SYS_ioctl, 1, calls, sets ? sizeof calls / sizeof *calls : 4);
 }
 
 /* clone() without new namespaces. The flags of clone3() are in memory: where it is missing, the C
@@ -398,7 +399,7 @@ static void make_program(struct program *p, bool network, bool may_chown, bool m
 		if_argument(p, SYS_tgkill, 0, self, self);
 		if_argument(p, SYS_kill, 0, self, self);
 		if_argument(p, SYS_prlimit64, 0, 0, self);
-		for_terminal(p, terminal);
+		for_ioctl(p, terminal);
 	}
 	answer(p, network ? ALLOW : ENOSYS_);
 }

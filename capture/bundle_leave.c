@@ -116,6 +116,8 @@ static void end_copies(struct pins *p)
 
 		close(c->from);
 		*fd = c->to;
+		if (!c->is_text)
+			p->files.v[c->index].is_copy = true;
 		p->too_much += c->to < 0;
 	}
 	p->copies.n = 0;
@@ -170,6 +172,7 @@ static void leave_file(struct pins *p, size_t i)
 		return;
 	close(f->fd);
 	f->fd = -1;
+	f->is_copy = true;
 }
 
 /* Of a zombie nothing is left, too. */

@@ -10,6 +10,8 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/rooted.h"
@@ -32,30 +34,56 @@ void pins_begin(struct pins *p)
 
 	p->on = true;
 	p->room = 0;
+	/* The clock by which files are stamped. */
+	clock_gettime(CLOCK_REALTIME_COARSE, &p->begun);
 	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur > 4 * KEPT_FREE)
 		p->room = limit.rlim_cur / 2 < PINS_MAX ? limit.rlim_cur / 2 : PINS_MAX;
 	pins_begin_leaving(p);
 }
 
-static uint64_t key_of_id(const struct build_id *id)
+/* What a file is known by. An inode is used again when its file is gone: its generation tells,
+ * where the file system has one and the record is the kernel's own. */
+struct file_key {
+	uint64_t exact, inode; /* of a build id, or without a generation: equal */
+	uint64_t generation;
+};
+
+static struct file_key key_of_id(const struct build_id *id)
 {
-	return hash_bytes(id->bytes, id->size);
+	const uint64_t h = hash_bytes(id->bytes, id->size);
+
+	return (struct file_key){.exact = h, .inode = h};
 }
 
-static uint64_t key_of_inode(uint32_t maj, uint32_t min, uint64_t ino)
+static struct file_key key_of_inode(uint32_t maj, uint32_t min, uint64_t ino, uint64_t generation)
 {
-	return hash_mix((uint64_t)maj << 32 | min, ino);
+	const uint64_t h = hash_mix((uint64_t)maj << 32 | min, ino);
+
+	return (struct file_key){generation ? hash_mix(h, generation) : h, h, generation};
 }
 
-static uint64_t key_of(const struct mmap2 *m, const uint8_t *rec)
+static struct file_key key_of(const struct mmap2 *m, const uint8_t *rec)
 {
 	struct build_id id = {0};
 
 	if (!m->has_build_id)
-		return key_of_inode(m->maj, m->min, m->ino);
+		return key_of_inode(m->maj, m->min, m->ino, m->ino_generation);
 	id.size = rec[ID_AT] <= BUILD_ID_MAX ? rec[ID_AT] : BUILD_ID_MAX;
 	memcpy(id.bytes, rec + ID_AT + 4, id.size);
 	return key_of_id(&id);
+}
+
+/* Without a generation, or if none was known yet: the last file that had the inode. */
+static uint32_t find_pin(const struct pins *p, const struct file_key *k)
+{
+	uint32_t i = hash_get(&p->by_file, k->exact);
+
+	if (i == HASH_NONE)
+		i = hash_get(&p->by_file, k->inode);
+	if (i != HASH_NONE && k->generation && p->files.v[i].generation &&
+	    k->generation != p->files.v[i].generation)
+		return HASH_NONE;
+	return i;
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -106,69 +134,139 @@ static bool is_as_pinned(const struct pinned_file *f, const struct stat *st)
 	       st->st_mtim.tv_nsec == f->written.tv_nsec;
 }
 
+static bool is_later(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
+}
+
 /* Another build that was copied over it has the same inode: without a build id nothing tells them
- * apart. */
+ * apart. Nor, without a generation, what was not opened from what has its inode now. */
 static void note_change(struct pinned_file *f, const struct mmap2 *m)
 {
+	const bool is_exact = f->generation && f->generation == m->ino_generation;
 	char name[PATH_MAX];
 	struct stat st;
 
 	snprintf(name, sizeof name, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, m->pid,
 		 m->start, m->start + m->bytes);
-	f->has_changed |= !stat(name, &st) && !is_as_pinned(f, &st);
+	if (!f->was_opened && !is_exact)
+		f->has_changed = true;
+	else if (!stat(name, &st))
+		f->has_changed |=
+			f->was_opened ? !is_as_pinned(f, &st) : is_later(&st.st_ctim, &f->noted);
 }
 
-static void pin_file(struct pins *p, const struct mmap2 *m, const uint8_t *rec)
+static void open_pin(struct pins *p, struct pinned_file *f, const struct mmap2 *m)
 {
-	const uint64_t key = key_of(m, rec);
-	struct pinned_file f = {.pid = m->pid, .start = m->start, .end = m->start + m->bytes};
-	const uint32_t known = hash_get(&p->by_file, key);
 	struct stat st;
 
-	if (known != HASH_NONE) {
-		struct pinned_file *k = &p->files.v[known];
-
-		if (!m->has_build_id)
-			note_change(k, m);
-		k->pid = f.pid;
-		k->start = f.start;
-		k->end = f.end;
+	f->fd = open_mapped(m);
+	if (f->fd < 0)
 		return;
+	f->was_opened = true;
+	if (!fstat(f->fd, &st)) {
+		f->written = st.st_mtim;
+		f->size = st.st_size;
 	}
+	f->is_foreign = strncmp(m->path, "/memfd:", 7) && pins_is_foreign(p, f->fd);
+	p->n_foreign += f->is_foreign;
+	p->room--;
+}
+
+static int index_pin(struct pins *p, const struct file_key *k, uint32_t i)
+{
+	if (hash_put(&p->by_file, k->exact, i) || hash_put(&p->by_file, k->inode, i)) {
+		p->room = 0;
+		return -1;
+	}
+	return 0;
+}
+
+static void add_pin(struct pins *p, const struct mmap2 *m, const struct file_key *k)
+{
+	struct pinned_file f = {.pid = m->pid,
+				.start = m->start,
+				.end = m->start + m->bytes,
+				.generation = k->generation,
+				.has_other = hash_get(&p->by_file, k->inode) != HASH_NONE};
+
 	if (!p->room) {
 		p->left_out++;
 		return;
 	}
-	f.fd = open_mapped(m);
-	if (f.fd < 0)
-		return; /* another process may map it */
-	if (!fstat(f.fd, &st)) {
-		f.written = st.st_mtim;
-		f.size = st.st_size;
-	}
-	f.is_foreign = strncmp(m->path, "/memfd:", 7) && pins_is_foreign(p, f.fd);
-	if (vec_push(&p->files, f)) {
+	clock_gettime(CLOCK_REALTIME, &f.noted);
+	open_pin(p, &f, m);
+	/* What has a build id is known by it when another process maps it; of the others it is to
+	 * be known that there was one. */
+	if (f.fd < 0 && m->has_build_id)
+		return;
+	if (!vec_push(&p->files, f))
+		(void)index_pin(p, k, (uint32_t)p->files.n - 1);
+	else if (f.fd >= 0)
 		close(f.fd);
+}
+
+static void pin_file(struct pins *p, const struct mmap2 *m, const uint8_t *rec)
+{
+	const struct file_key key = key_of(m, rec);
+	const uint32_t i = find_pin(p, &key);
+	struct pinned_file *f;
+
+	if (i == HASH_NONE) {
+		add_pin(p, m, &key);
 		return;
 	}
-	p->n_foreign += f.is_foreign;
-	p->room--;
-	if (hash_put(&p->by_file, key, (uint32_t)p->files.n - 1))
-		p->room = 0;
+	f = &p->files.v[i];
+	if (!m->has_build_id)
+		note_change(f, m);
+	if (!f->was_opened && p->room)
+		open_pin(p, f, m);
+	if (key.generation && !f->generation && !index_pin(p, &key, i))
+		f->generation = key.generation;
+	f->pid = m->pid;
+	f->start = m->start;
+	f->end = m->start + m->bytes;
+}
+
+static bool is_its_inode(const struct dso *dso, const struct stat *st)
+{
+	return st->st_ino == dso->ino && major(st->st_dev) == dso->maj &&
+	       minor(st->st_dev) == dso->min;
+}
+
+/* Need what is kept, or without that what is at the path, not be what was mapped? The time of a
+ * file's status, which nobody can set, tells when it was last made another one. */
+static bool is_doubtful(const struct pins *p, const struct pinned_file *f, const struct dso *dso)
+{
+	struct stat st;
+
+	if (!dso->ino_generation && f->has_other)
+		return true;
+	if (f->fd >= 0) {
+		if (fstat(f->fd, &st))
+			return true;
+		if (!f->is_copy && is_later(&p->begun, &st.st_ctim))
+			return false;
+		return f->has_changed || !is_as_pinned(f, &st);
+	}
+	if (stat(dso->path, &st) || !is_its_inode(dso, &st))
+		return f->has_changed;
+	if (is_later(&p->begun, &st.st_ctim))
+		return false;
+	return f->has_changed ||
+	       (f->was_opened ? !is_as_pinned(f, &st) : is_later(&st.st_ctim, &f->noted));
 }
 
 int pins_find(void *pins, const struct dso *dso, bool *changed)
 {
-	struct pins *p = pins;
-	uint32_t i = hash_get(&p->by_file, dso->ino ? key_of_inode(dso->maj, dso->min, dso->ino)
-						    : key_of_id(&dso->build_id));
+	const struct pins *p = pins;
+	const struct file_key key =
+		dso->ino ? key_of_inode(dso->maj, dso->min, dso->ino, dso->ino_generation)
+			 : key_of_id(&dso->build_id);
+	const uint32_t i = find_pin(p, &key);
 
-	const struct pinned_file *f = i == HASH_NONE ? NULL : &p->files.v[i];
-	struct stat st;
-
-	*changed =
-		f && f->fd >= 0 && (f->has_changed || fstat(f->fd, &st) || !is_as_pinned(f, &st));
-	return f ? f->fd : -1;
+	*changed = i != HASH_NONE && dso->ino && is_doubtful(p, &p->files.v[i], dso);
+	return i == HASH_NONE ? -1 : p->files.v[i].fd;
 }
 
 /* ---- processes ------------------------------------------------------------------------------- */

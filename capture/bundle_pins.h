@@ -23,9 +23,14 @@
 
 /* A file, and where it was mapped last. */
 struct pinned_file {
-	int fd;		  /* -1: let go without a copy */
+	int fd;		  /* -1: let go without a copy, or never opened */
+	bool was_opened;  /* else what is here says only that there was one */
 	bool is_foreign;  /* its file system may be unmounted */
+	bool is_copy;	  /* or nothing: the file was let go */
 	bool has_changed; /* by what is mapped now */
+	bool has_other;	  /* an earlier file had its inode */
+	uint64_t generation;
+	struct timespec noted; /* when it was mapped already */
 	struct timespec written;
 	off_t size;
 	uint32_t pid;
@@ -57,7 +62,8 @@ struct pinned_root {
 /* Zeroed: pins nothing. */
 struct pins {
 	bool on;
-	struct hash_table by_file; /* -> index of files */
+	struct timespec begun;
+	struct hash_table by_file; /* -> index of files; by inode alone: of the last one */
 	VEC(struct pinned_file) files;
 	struct hash_table by_pid; /* -> index of roots */
 	VEC(struct pinned_root) roots;
@@ -85,8 +91,9 @@ void pins_note(struct pins *p, const uint8_t *rec, size_t n);
 /* Lets go what is to be. To be called often; it looks around when a process has ended, and else now
  * and then. */
 void pins_look(struct pins *p, uint64_t now_ns);
-/* For modules_options.pinned: the descriptor of the file of a dso, or -1. `pins` is a struct pins
- * that nothing is added to any more. */
+/* For modules_options.pinned: the descriptor of the file of a dso, or -1; then *changed says that
+ * no file that is there now need be it. `pins` is a struct pins that nothing is added to any more.
+ */
 int pins_find(void *pins, const struct dso *dso, bool *changed);
 /* The file of a JIT compiler as its process saw it; for cut_options.read_file. */
 void *pins_read(void *pins, const struct dso *dso, uint32_t pid, size_t *size);

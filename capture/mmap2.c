@@ -42,6 +42,7 @@ bool mmap2_parse(const uint8_t *rec, size_t n, struct mmap2 *ret)
 		m.maj = buf_u32(&field);
 		m.min = buf_u32(&field);
 		m.ino = buf_u64(&field);
+		m.ino_generation = buf_u64(&field);
 	}
 	m.prot = buf_u32(&b);
 	m.flags = buf_u32(&b);

@@ -13,8 +13,9 @@ struct mmap2 {
 	uint16_t misc; /* PERF_RECORD_MISC_* */
 	uint32_t pid, tid;
 	uint64_t start, bytes, pgoff;
-	uint32_t maj, min; /* as all to ino: only without build id */
+	uint32_t maj, min; /* as all to ino_generation: only without build id */
 	uint64_t ino;
+	uint64_t ino_generation; /* tells files apart that had one inode; 0: not known */
 	bool has_build_id;
 	uint32_t prot, flags;
 	const char *path; /* in the record */

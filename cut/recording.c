@@ -102,7 +102,7 @@ static void pack_module(struct job *j, struct one *o)
 	}
 	o->is_missing = !m->image || m->image_miss == MODULE_MISS_CHANGED;
 	o->miss = m->image_miss;
-	if (m->image && o->is_missing) {
+	if (o->miss == MODULE_MISS_CHANGED) {
 		e.kind = BUNDLE_CHANGED;
 		if (put_bytes(&o->blob, &e, "changed", 7, j->opt))
 			o->rc = err_nomem(&o->err);

@@ -337,6 +337,29 @@ static bool was_replaced(const struct finder *f, const char *path)
 		(f->dirs->recorded_s && st.st_mtim.tv_sec > f->dirs->recorded_s));
 }
 
+/* Has the file got the recorded one's inode after that was gone? */
+static bool had_inode_before(const struct finder *f, const char *path)
+{
+	const struct dso *dso = f->entry->m.dso;
+	bool is_other;
+	int fd;
+
+	if (!dso->ino_generation || dso->build_id.size || *f->dirs->symfs)
+		return false;
+	fd = zip_rooted_open(NULL, path);
+	is_other = fd >= 0 && finder_is_other_generation(dso, fd);
+	if (fd >= 0)
+		close(fd);
+	return is_other;
+}
+
+/* No file that is here is the recorded one. */
+static void refuse(struct finder *f, const char *path)
+{
+	finder_note(f, path, MODULE_MISS_CHANGED, NULL);
+	f->miss = MODULE_MISS_CHANGED;
+}
+
 static struct elf_image *find_by_path(struct finder *f)
 {
 	const struct dso *dso = f->entry->m.dso;
@@ -351,6 +374,10 @@ static struct elf_image *find_by_path(struct finder *f)
 	img = is_doubtful(f, path) ? find_in_process(f) : NULL;
 	if (img)
 		return img;
+	if (had_inode_before(f, path)) {
+		refuse(f, path);
+		return NULL;
+	}
 	img = finder_tryf(f, &check, "%s%s", symfs, path);
 	if (img) {
 		if (!dso->build_id.size && was_replaced(f, elf_image_path(img)))
@@ -461,15 +488,15 @@ static struct elf_image *find_vdso(struct finder *f)
 
 /* The file that a recorder still has open: also if it was deleted, replaced, or is nowhere in this
  * mount namespace. The kernel may have told no build id of it. */
-static struct elf_image *find_pinned(struct finder *f)
+static struct elf_image *find_pinned(struct finder *f, bool *changed)
 {
 	const struct dso *dso = f->entry->m.dso;
 	struct file_check check = {.id = &dso->build_id, .wants_code = true};
-	bool changed = false;
-	int fd = f->dirs->pinned ? f->dirs->pinned(f->dirs->pinned_arg, dso, &changed) : -1;
+	int fd = f->dirs->pinned ? f->dirs->pinned(f->dirs->pinned_arg, dso, changed) : -1;
 	char name[PATH_MAX];
 	struct elf_image *img;
 
+	*changed = *changed && !dso->build_id.size;
 	if (fd < 0)
 		return NULL;
 	/* Two files can have had one path: a program that was replaced, all of one name in memory.
@@ -479,7 +506,7 @@ static struct elf_image *find_pinned(struct finder *f)
 						    dso->path, dso->id) >= (int)sizeof name))
 		return NULL;
 	img = finder_try_fd(f, &check, fd, name);
-	if (img && changed && !dso->build_id.size)
+	if (img && *changed)
 		f->entry->m.image_miss = MODULE_MISS_CHANGED;
 	return img;
 }
@@ -538,17 +565,18 @@ static struct elf_image *find_recorded_or_whole(struct finder *f)
 struct elf_image *find_image(struct finder *f)
 {
 	const struct dso *dso = f->entry->m.dso;
+	bool changed = false;
 	struct elf_image *img;
 
 	switch (dso->kind) {
 	case DSO_FILE:
 	case DSO_KERNEL_MODULE:
 		/* Without a build id a name does not prove that a file here is the recorded one. */
-		img = find_pinned(f);
+		img = find_pinned(f, &changed);
 		if (!img && !dso->build_id.size)
 			img = find_recorded_or_whole(f);
-		if (!img && had_changed(f)) {
-			finder_note(f, dso->path, MODULE_MISS_CHANGED, NULL);
+		if (!img && (changed || had_changed(f))) {
+			refuse(f, dso->path);
 			return NULL;
 		}
 		if (!img)

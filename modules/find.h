@@ -117,6 +117,9 @@ void part_cache_done(struct part_cache *c);
 /* find_process.c: the image as the process that mapped it sees it: in its container, or although it
  * was deleted since. */
 struct elf_image *find_in_process(struct finder *f);
+/* Has an open file the inode of a dso, but got it when that was gone? False, too, where the
+ * recording or the file system cannot tell. */
+bool finder_is_other_generation(const struct dso *dso, int fd);
 /* find_recorded.c: the image, and a file with symbols or DWARF of a build id (size 0: of the dso),
  * that the recording carries; NULL: none. */
 struct elf_image *find_recorded(struct finder *f);

@@ -7,8 +7,10 @@
  * build id, or the recorded device and inode, can prove that it is the right file. */
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -28,6 +30,20 @@ static bool is_recorded_inode(const struct dso *dso, const struct stat *st)
 	       minor(st->st_dev) == dso->min;
 }
 
+bool finder_is_other_generation(const struct dso *dso, int fd)
+{
+	struct stat st;
+	/* File systems of the kernel write 32 bits, those of FUSE as many as the call's number
+	 * says. */
+	union {
+		uint64_t room;
+		uint32_t generation;
+	} u = {0};
+
+	return dso->ino_generation && !fstat(fd, &st) && is_recorded_inode(dso, &st) &&
+	       !ioctl(fd, FS_IOC_GETVERSION, &u) && u.generation != dso->ino_generation;
+}
+
 static struct elf_image *try_name(struct finder *f, const char *name)
 {
 	const struct dso *dso = f->entry->m.dso;
@@ -43,7 +59,8 @@ static struct elf_image *try_name(struct finder *f, const char *name)
 		finder_note_error(f, name, &err);
 		return NULL;
 	}
-	if (!dso->build_id.size && (fstat(fd, &st) || !is_recorded_inode(dso, &st)))
+	if (!dso->build_id.size &&
+	    (fstat(fd, &st) || !is_recorded_inode(dso, &st) || finder_is_other_generation(dso, fd)))
 		finder_note(f, name, MODULE_MISS_CHANGED, NULL);
 	else
 		img = finder_try_fd(f, &check, fd, name);

@@ -328,7 +328,9 @@ static bool hint_replaced(const struct loaded *p, const struct hint_to *to)
 		const struct module *m =
 			dso && dso->kind == DSO_FILE ? modules_get(p->modules, dso) : NULL;
 
-		if (!m || !help[m->image_miss])
+		/* Without an image other lines say what its names lack. */
+		if (!m || !help[m->image_miss] ||
+		    (m->image_miss == MODULE_MISS_CHANGED && !m->image))
 			continue;
 		any = true;
 		hint(to, "%s %s; give the one that ran by --symfs DIR", dso->path,

@@ -27,6 +27,7 @@ static enum sym_miss miss_of(enum module_miss m)
 		return SYM_MISS_BUILD_ID_DIFFERS;
 	case MODULE_MISS_NO_BUILD_ID:
 		return SYM_MISS_NO_BUILD_ID;
+	case MODULE_MISS_CHANGED:
 	case MODULE_MISS_OTHER_CODE:
 		return SYM_MISS_OTHER_CODE;
 	case MODULE_MISS_OTHER_MACHINE:
@@ -41,7 +42,6 @@ static enum sym_miss miss_of(enum module_miss m)
 	case MODULE_MISS_DAMAGED:
 		return SYM_MISS_UNREADABLE;
 	case MODULE_MISS_NONE:
-	case MODULE_MISS_CHANGED:
 	case MODULE_MISS_STRIPPED:
 	case MODULE_MISS_CRC_DIFFERS:
 	case MODULE_MISS_N:

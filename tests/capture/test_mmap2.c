@@ -40,6 +40,7 @@ static struct record of_file(void)
 		.maj = 254,
 		.min = 3,
 		.ino = 99,
+		.generation = 0x12345678,
 		.prot = PROT_READ | PROT_EXEC,
 		.flags = MAP_PRIVATE,
 		.path = "/bin/true",
@@ -66,6 +67,7 @@ static void file(void **state)
 	assert_int_equal(m.maj, 254);
 	assert_int_equal(m.min, 3);
 	assert_int_equal(m.ino, 99);
+	assert_int_equal(m.ino_generation, 0x12345678);
 	assert_false(m.has_build_id);
 	assert_false(mmap2_is_data(&m));
 	assert_int_equal(m.prot, PROT_READ | PROT_EXEC);
@@ -90,6 +92,7 @@ static void build_id(void **state)
 	assert_true(parse(&r, &m));
 	assert_true(m.has_build_id);
 	assert_int_equal(m.ino, 0);
+	assert_int_equal(m.ino_generation, 0);
 	/* Of 16 bytes only if zeros follow. */
 	r.size = 16;
 	assert_true(parse(&r, &m));

@@ -205,6 +205,77 @@ def overwritten():
     tap.check(here.stdout == there.stdout and "func_number_2" in here.stdout and "over.out" not in p.stderr, "one that stays is named", here.stdout[:300], there.stdout[:300], p.stderr)
 
 
+def inodes_differ(p):
+    """What a script says with stat: the inodes of two programs."""
+    return len(set(p.stdout.split()[:2])) != 1
+
+
+def named_right(what, *data):
+    """Two programs that had one inode: neither has the other's function, and the second is named. Which one it is the number of its
+    process tells: the first has the lower one."""
+    for place, p in data:
+        by_pid = {}
+        for stack in p.stdout.split("\n\n"):
+            head = re.match(r"reused\s+(\d+)", stack)
+            if head:
+                by_pid.setdefault(int(head[1]), set()).update(re.findall(r"func_number_\d", stack))
+        names = [by_pid[pid] for pid in sorted(by_pid)]
+        tap.check(len(names) == 2 and names[0] <= {"func_number_1"} and names[1] == {"func_number_2"}, f"one inode, {what}, {place}", *names, p.stdout[:300], p.stderr[-500:])
+        yield names
+
+
+REUSES = "kill -%s $PPID; cp over1 %s; stat -c %%i %s; %s; rm %s; %s cp over2 %s; stat -c %%i %s; kill -CONT $PPID; %s"
+
+
+def reused_inode():
+    """A file that gets the inode of one that ran and is gone, without build ids: the kernel's generation of inodes tells them apart. The
+    recorder stands still meanwhile, as on a busy machine, so that it never sees the first one."""
+    app = "./reused"
+    script = REUSES % ("STOP", app, app, app, app, "", app, app, app)
+    for what in "--bundle", "--bundle=none":
+        for _ in range(10):  # another program may get the inode
+            if os.path.exists("reused"):
+                os.unlink("reused")
+            p = record(what, "--", "sh", "-c", script)
+            if not inodes_differ(p):
+                break
+        else:
+            return tap.skip("a file that gets the inode of one that is gone", "inodes are not used again at once here")
+        form = ["-f", "script"]
+        data = [("here", run([RESOLVE, *form, "x.data"], check=False))]
+        if what == "--bundle":
+            data.append(("elsewhere", elsewhere("x.data", *form, check=False)))
+        for names in named_right(what, *data):
+            tap.check(not names[0], f"{what}: no name for what nobody opened", *names)
+        stats = run([RESOLVE, "--stats", "x.data"], check=False).stderr
+        tap.check("its code is not what was recorded" in stats, f"{what}: --stats says why", stats[:1500])
+
+
+def reused_inode_let_go():
+    """The first is on a file system that is let go when it has ended: from then on its inode is free, and what is kept is a copy."""
+    if os.geteuid() or not have("mkfs.ext4"):
+        return tap.skip("inodes of a file system that is let go", "only root may mount here, and mkfs.ext4 is to be there")
+    run(["truncate", "-s", "4M", "small.ext4"])
+    run(["mkfs.ext4", "-q", "small.ext4"])
+    os.makedirs("volume", exist_ok=True)
+    if run(["mount", "-o", "loop", "small.ext4", "volume"], check=False).returncode:
+        return tap.skip("inodes of a file system that is let go", "no file can be mounted here")
+    try:
+        app = "volume/reused"
+        for wait in ".5", "2", "5":  # until the recorder has let it go the inode is in use
+            if os.path.exists(app):
+                os.unlink(app)
+            p = record("--bundle", "--", "sh", "-c", REUSES % ("CONT", app, app, app, app, f"sleep {wait};", app, app, app))
+            if not inodes_differ(p):
+                break
+        else:
+            return tap.skip("inodes of a file system that is let go", "inodes are not used again at once here")
+        for names in named_right("let go", ("elsewhere", elsewhere("x.data", "-f", "script", check=False))):
+            tap.check(names and names[0] == {"func_number_1"}, "the one that was let go has its own name", *names)
+    finally:
+        run(["umount", "volume"], check=False)
+
+
 def too_late():
     """A file that nobody could open while it was mapped, and that is another one now: no fault of the one that is there."""
     script = 'cp "$1" late.out; ./late.out 0.3; rm late.out; cp /bin/true late.out'
@@ -528,6 +599,8 @@ gone()
 namespace()
 unmounted()
 overwritten()
+reused_inode()
+reused_inode_let_go()
 too_late()
 by_default()
 inner_pid()
