@@ -401,8 +401,10 @@ static bool hits_too_often(struct recording *r, uint64_t now)
 	r->hits_before = r->result->samples;
 	if (hits <= limit)
 		return false;
+	r->hit_too_often = true;
 	capture_note(r->result,
-		     "ended by --max-hit-rate: the probes were hit %llu times a second; %s",
+		     "ended by --max-hit-rate: the probes were hit %llu times a second; they are "
+		     "removed, and what ran goes on without them; %s",
 		     (unsigned long long)hits,
 		     r->opt->alloc_bytes ? "--alloc counts each call: -e uprobe:libc.so.6:malloc "
 					   "-c 1000 takes each 1000th"
@@ -669,6 +671,15 @@ static void stop_command(struct recording *r)
 			     (int)r->child.pid);
 }
 
+/* It is no part of what is too much: it runs to its end, or until a signal ends capture. */
+static void wait_for_command(struct recording *r)
+{
+	struct pollfd p = {.fd = r->child.pid_fd, .events = POLLIN};
+
+	while (!*r->stop && !child_reap(&r->child, &r->result->child_status))
+		poll(&p, 1, POLL_MS);
+}
+
 void recording_fill_result(struct recording *r)
 {
 	struct capture_result *res = r->result;
@@ -798,6 +809,35 @@ static int give_up_rights(struct err *err)
 		       : 0;
 }
 
+static int end(struct recording *r, int rc, struct err *err)
+{
+	struct capture_result *res = r->result;
+	struct err later;
+
+	if (drain_rest(r, rc ? &later : err) && !rc)
+		rc = -(int)err->code;
+	priority_normal();
+	if (r->hit_too_often && !r->flight.on) { /* before the bundle is made: the program waits */
+		note_changed_files(r);
+		session_end_events(&r->session);
+	}
+	if (next_part_wait(r, rc ? &later : err) && !rc)
+		rc = -(int)err->code;
+	rc = r->flight.on ? flight_end(r, rc, err) : recording_finish_file(r, rc, err);
+	recording_add_notes(r);
+	if (r->child.pid && r->hit_too_often) {
+		session_end_events(&r->session);
+		if (r->opt->ended)
+			r->opt->ended(r->opt->progress_arg, res);
+		wait_for_command(r);
+	}
+	if (r->child.pid)
+		stop_command(r);
+	else if (!res->lost_sideband && !r->hit_too_often)
+		alive_report(&r->drain.alive, res);
+	return rc;
+}
+
 /* Does everything before the first sample. On failure nothing is left behind. */
 static int start(struct recording *r, struct err *err)
 {
@@ -876,23 +916,10 @@ int capture_run(const struct capture_options *opt, volatile int *stop, struct ca
 		r->drain.switched = &r->switched;
 	rc = start(r, err);
 	if (!rc) {
-		struct err later;
-
 		recording_fill_result(r);
 		if (opt->begun)
 			opt->begun(opt->progress_arg, ret);
-		rc = loop(r, err);
-		if (drain_rest(r, rc ? &later : err) && !rc)
-			rc = -(int)err->code;
-		priority_normal();
-		if (next_part_wait(r, rc ? &later : err) && !rc)
-			rc = -(int)err->code;
-		rc = r->flight.on ? flight_end(r, rc, err) : recording_finish_file(r, rc, err);
-		recording_add_notes(r);
-		if (r->child.pid)
-			stop_command(r);
-		else if (!ret->lost_sideband)
-			alive_report(&r->drain.alive, ret);
+		rc = end(r, loop(r, err), err);
 	}
 	release(r);
 	return rc;

@@ -82,13 +82,15 @@ struct capture_options {
 	bool syscalls;	     /* all system calls, with what their arguments point to */
 	bool syscall_stacks; /* and their stacks */
 	enum capture_call_graph call_graph;
-	uint32_t stack_bytes;  /* dump size for DWARF; 0: CAPTURE_STACK_BYTES */
-	const char *output;    /* path; an existing file is renamed to PATH.old */
-	unsigned delay_ms;     /* -D */
-	double duration_s;     /* --duration; 0: until the command ends or a signal comes */
-	uint64_t max_bytes;    /* --max-size: end when the file has so many; 0: none */
-	uint64_t max_hit_rate; /* --max-hit-rate: end at more samples of probes a second; 0: none */
-	bool strict_freq;      /* --strict-freq: fail rather than sample at a lower rate */
+	uint32_t stack_bytes; /* dump size for DWARF; 0: CAPTURE_STACK_BYTES */
+	const char *output;   /* path; an existing file is renamed to PATH.old */
+	unsigned delay_ms;    /* -D */
+	double duration_s;    /* --duration; 0: until the command ends or a signal comes */
+	uint64_t max_bytes;   /* --max-size: end when the file has so many; 0: none */
+	/* --max-hit-rate: end at more samples of probes a second, and let the command run without
+	 * them; 0: none. */
+	uint64_t max_hit_rate;
+	bool strict_freq; /* --strict-freq: fail rather than sample at a lower rate */
 	/* --snapshot: the last seconds are kept in memory (of at most max_bytes), and written at
 	 * the end, and whenever one of the next asks for it; 0: no. */
 	unsigned snapshot_s;
@@ -121,6 +123,9 @@ struct capture_options {
 	/* Called before it does, with the same arg as progress: of the result only the notes and
 	 * the bundle are missing. NULL. */
 	void (*complete)(void *progress_arg, const struct capture_result *r);
+	/* Called with the same arg when the recording is complete, but the command still runs,
+	 * which capture_run() waits for. NULL. */
+	void (*ended)(void *progress_arg, const struct capture_result *r);
 	/* Nonzero while there are probes in the kernel, which stay there if the process is ended.
 	 * NULL. */
 	volatile int *probing;

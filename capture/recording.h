@@ -35,6 +35,7 @@ struct recording {
 	uint64_t begin_ns, progress_ns;
 	uint64_t first_ns; /* when its samples began: later, with -D */
 	bool child_ended, behind;
+	bool hit_too_often; /* --max-hit-rate has ended it: the command goes on */
 	/* The next poll() ignores the sideband, because its last records were not about threads. */
 	bool skips_sideband;
 	unsigned rounds;   /* that were written */

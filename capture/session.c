@@ -598,21 +598,32 @@ int session_open(struct session *s, const struct capture_options *opt, pid_t com
 	return 0;
 }
 
-void session_close(struct session *s)
+void session_end_events(struct session *s)
 {
 	session_unmap_rings(s);
+	for (int k = 0; k < RING_KINDS; k++)
+		for (size_t i = 0; i < s->sets[k].counters.n; i++) {
+			struct counter *c = &s->sets[k].counters.v[i];
+
+			if (c->fd >= 0)
+				close(c->fd);
+			c->fd = -1;
+		}
+	probe_events_done(&s->probes);
+	if (s->opt && s->opt->probing)
+		*s->opt->probing = 0;
+}
+
+void session_close(struct session *s)
+{
+	session_end_events(s);
 	for (int k = 0; k < RING_KINDS; k++) {
 		struct ring_set *set = &s->sets[k];
 
-		for (size_t i = 0; i < set->counters.n; i++)
-			close(set->counters.v[i].fd);
 		vec_done(&set->counters);
 		cpu_list_done(&set->cpus);
 		free(set->rings);
 	}
-	probe_events_done(&s->probes);
-	if (s->opt && s->opt->probing)
-		*s->opt->probing = 0;
 	free(s->texts);
 	tid_list_done(&s->processes);
 	tid_list_done(&s->sample_tids);

@@ -81,6 +81,9 @@ struct session {
 int session_open(struct session *s, const struct capture_options *opt, pid_t command,
 		 const volatile int *stop, struct capture_result *result, struct err *err);
 void session_close(struct session *s);
+/* Closes the counters and removes the probes, once nothing more is to be read; what was known of
+ * the events stays. */
+void session_end_events(struct session *s);
 
 /* Where the samples of an event go. */
 enum ring_kind session_ring_of(const struct session *s, size_t event);

@@ -142,6 +142,8 @@ static void print_totals(FILE *out, const char *path, const struct capture_resul
 static void print_summary(struct capture_args *a, const char *path, const struct capture_result *r)
 {
 	print_notes(a, r);
+	if (a->said_summary)
+		return;
 	print_totals(stderr, path, r);
 	if (r->bundle_bytes) {
 		fprintf(stderr, "[ capture: bundle of %zu modules, ", r->bundle_modules);
@@ -156,6 +158,15 @@ static void print_summary(struct capture_args *a, const char *path, const struct
 		(unsigned long long)r->period_total, (unsigned long long)r->throttled,
 		(unsigned long long)r->other_records, (unsigned long long)r->raw_bytes,
 		r->ring_bytes / 1024, (unsigned long long)r->touched_pages);
+}
+
+/* The command still runs, perhaps for hours. */
+static void on_end(void *args, const struct capture_result *r)
+{
+	struct capture_args *a = args;
+
+	print_summary(a, a->opt.output, r);
+	a->said_summary = true;
 }
 
 /* The second ^C ends the command while the bundle is made: what it then prints is ready by now. */
@@ -282,8 +293,11 @@ static int record_file(struct capture_args *a)
 		a->opt.begun = on_begin;
 	a->opt.progress_arg = a;
 	a->opt.complete = on_complete;
-	if (!a->quiet)
+	a->said_summary = false;
+	if (!a->quiet) {
 		a->opt.probes_made = show_probes;
+		a->opt.ended = on_end;
+	}
 	if (shows)
 		a->opt.progress = show_progress;
 	rc = (a->stacks ? capture_stacks : capture_run)(&a->opt, &stop_signal, &result, &err);

@@ -24,6 +24,7 @@ struct capture_args {
 	unsigned n_said;    /* notes of the result that were printed */
 	const char *output; /* -o, without the time of a part */
 	bool said_probes;   /* that they take long */
+	bool said_summary;
 };
 
 /* Fills `a`, whose defaults the caller has set. Returns 0; 1 if help or the version was printed and

@@ -5,6 +5,7 @@
 
 #include "base/strtab.h"
 #include "base/text.h"
+#include "profile/profile.h"
 
 /* Does "uprobe:FILE:ns::f" end in the name of this function? */
 static bool names(const char *event, const struct profile *p, uint32_t function)

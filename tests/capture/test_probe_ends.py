@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""How recordings by probes end otherwise than with the command: what is probed goes on unharmed, and no probe stays."""
+import os
+import re
+import signal
+import subprocess
+import time
+
+from lib import CAPTURE, RESOLVE, Tap, capture, count_samples, cpu_seconds, need_events, run, start, until, until_open
+
+tap = Tap()
+need_events()
+if os.geteuid():
+    tap.skip("probes", "they change the code of programs: root only")
+    tap.end()
+    raise SystemExit
+
+HOT = """#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+static void term(int s) { if (write(1, "got a signal\\n", 13) < 0) _exit(1); _exit(77); }
+__attribute__((noipa)) void hot(void) {}
+static long now_ms(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1000 + t.tv_nsec / 1000000; }
+int main(int c, char **v)
+{
+	long n = 0;
+	signal(SIGTERM, term);
+	for (long end = now_ms() + atol(v[1]); now_ms() < end; n += 1000)
+		for (int i = 0; i < 1000; i++) hot();
+	printf("%ld\\n", n);
+	return 5;
+}
+"""
+
+
+def make(name, text, command):
+    with open(name, "w") as f:
+        f.write(text)
+    run(command.split())
+
+
+# ---- --max-hit-rate -----------------------------------------------------------------------------
+make("hot.c", HOT, "gcc -O2 hot.c -o hot")
+whole = capture("-e", "uprobe:./hot:hot", "-o", "whole.data", "--", "./hot", "1500", check=False)
+p = capture("-e", "uprobe:./hot:hot", "--max-hit-rate", "1000", "--", "./hot", "1500", check=False)
+tap.check(p.returncode == 5 and p.stdout.strip().isdigit(), "--max-hit-rate: the command goes on to its end, and its exit status is capture's", p.returncode, p.stdout)
+tap.check("ended by --max-hit-rate" in p.stderr and "goes on without them" in p.stderr and p.stderr.count("ended by") == 1 and p.stderr.count(" samples of ") == 1,
+          "that is said once", p.stderr)
+tap.check(p.stdout.strip().isdigit() and int(p.stdout) > 20 * int(whole.stdout), "without probes: it runs at its own speed", p.stdout, whole.stdout)
+text = run([RESOLVE, "-q", "perf.data"]).stdout
+tap.check(p.n_samples and re.search(rf";main;hot {p.n_samples}$", text), "the recording is kept", p.n_samples, text)
+
+loop = subprocess.Popen(["./hot", "60000"], stdout=subprocess.PIPE, text=True)
+p = capture("-p", loop.pid, "-e", "uprobe:./hot:hot", "--max-hit-rate", "1000", "--duration", 30, "-o", "pid.data")
+tap.check("ended by --max-hit-rate" in p.stderr and p.n_samples and loop.poll() is None, "-p: the process goes on", p.stderr)
+before = cpu_seconds(loop.pid)
+until(lambda: cpu_seconds(loop.pid) > before + .1, "the process to run on")
+loop.kill()
+loop.wait()
+
+p = start("-e", "uprobe:./hot:hot", "--max-hit-rate", "1000", "-o", "break.data", "--", "./hot", "60000")
+said = next((line for line in p.stderr if " samples of " in line), "")
+tap.check(said, "the summary comes when the recording ends")
+p.send_signal(signal.SIGINT)
+out, rest = p.communicate()
+tap.check(p.returncode == 77 and "got a signal" in out, "^C meanwhile ends the command, as always", p.returncode, out, rest)
+tap.check(run([RESOLVE, "-q", "break.data"]).stdout.count(";hot ") == 1, "and the recording is whole")
+
+tap.end()
