@@ -429,6 +429,41 @@ static int parse_call(const char *s, size_t len, struct event *events, size_t ma
 	return event_parse(&events[(*n)++], other, strlen(other), err);
 }
 
+/* GROWTH_EVENT is where system calls begin, and where they return. What has no access is only
+ * reserved; 32: MAP_ANONYMOUS. */
+static int parse_growth(struct event *events, size_t max, size_t *n, struct err *err)
+{
+	static const struct {
+		const char *tracepoint, *tracefs_name, *name, *filter;
+	} parts[] = {
+#define PART(call, name, filter) {"syscalls:" call, "syscalls/" call, name, filter}
+		PART("sys_exit_mmap", GROWTH_EXIT_MMAP, ""),
+		PART("sys_exit_mremap", GROWTH_EXIT_MREMAP, ""),
+		PART("sys_exit_brk", GROWTH_EXIT_BRK, ""),
+		PART("sys_enter_mmap", GROWTH_ENTER_MMAP, "prot != 0 && flags & 32"),
+		PART("sys_enter_mremap", GROWTH_ENTER_MREMAP, ""),
+#undef PART
+	};
+	int rc = 0;
+
+	for (size_t i = 0; i < sizeof parts / sizeof *parts && !rc; i++) {
+		struct event *e = &events[*n];
+
+		if (*n == max)
+			return err_set(err, ERR_USAGE, NULL, "more than %zu events", max);
+		rc = event_parse(e, parts[i].tracepoint, strlen(parts[i].tracepoint), err);
+		if (rc)
+			return rc;
+		(*n)++;
+		snprintf(e->name, sizeof e->name, "%s", parts[i].name);
+		snprintf(e->filter, sizeof e->filter, "%s", parts[i].filter);
+		e->tracefs_name = parts[i].tracefs_name;
+		e->period = 1;
+		e->no_stack = i > 2; /* they return with the same */
+	}
+	return rc;
+}
+
 static int parse_one(const char *s, size_t len, struct event *events, size_t max, size_t *n,
 		     struct err *err)
 {
@@ -442,6 +477,8 @@ static int parse_one(const char *s, size_t len, struct event *events, size_t max
 	}
 	if (str_starts_with(s, "call:"))
 		return parse_call(s, len, events, max, n, err);
+	if (len == sizeof GROWTH_EVENT - 1 && str_starts_with(s, GROWTH_EVENT))
+		return parse_growth(events, max, n, err);
 	if (!probe_is_spec(s) && is_wild(s, len))
 		return expand(s, len, events, max, n, err);
 	return event_parse(&events[(*n)++], s, len, err);

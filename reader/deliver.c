@@ -452,6 +452,8 @@ static inline int deliver_sample(struct perf_file *f, struct batch *b, struct bl
 		return hold_switch(f, s, e, r);
 	if (e->pub.heap)
 		return heap_sample(f, b, s);
+	if (e->growth)
+		return growth_sample(f, b, s, e);
 	if (e->is_waking && f->switches.on) {
 		rc = switches_waking(f, s);
 		if (rc > 0)

@@ -25,6 +25,7 @@
 #include "reader/return_probe.h"
 #include "reader/tracing.h"
 #include "reader/simpleperf.h"
+#include "reader/growth.h"
 #include "reader/heap.h"
 #include "reader/switches.h"
 #include "reader/byte_source.h"
@@ -106,6 +107,7 @@ struct perf_file {
 	VEC(struct perf_task_end) task_ends;
 	struct switches switches;
 	struct heap heap;
+	struct growth growth;
 	struct simpleperf simpleperf;
 	/* The last value of each counter, by id, or by id and tid. With PERF_SAMPLE_READ the period
 	 * of a sample is the difference to the counter's previous value. */

@@ -12,6 +12,7 @@
 
 #include "base/nonstring.h"
 #include "reader/event_kind.h"
+#include "reader/growth_event.h"
 #include "reader/heap_event.h"
 
 /* The first eight bytes, as text. A writer of the other byte order leaves them reversed. */

@@ -204,7 +204,7 @@ int file_settle_names(struct perf_file *f)
 		if (!e->pub.name)
 			return err_nomem(&f->err);
 	}
-	if (heap_settle(f))
+	if (heap_settle(f) || growth_settle(f))
 		return -(int)f->err.code;
 	return switches_settle(f);
 }

@@ -94,6 +94,7 @@ void perf_file_close(struct perf_file *f)
 	order_done(&f->order);
 	deferred_samples_done(&f->deferred_samples);
 	switches_done(&f->switches);
+	growth_done(&f->growth);
 	simpleperf_done(&f->simpleperf);
 	block_store_done(&f->blocks);
 	hash_done(&f->counters);

@@ -148,6 +148,8 @@ int apply_comm(struct perf_file *f, struct record_view *v)
 	uint32_t pid = buf_u32(&v->b), tid = buf_u32(&v->b);
 
 	switches_note_exec(f, v);
+	if (!v->stream && v->misc & PERF_RECORD_MISC_COMM_EXEC && growth_note_space(f, pid, 0))
+		return -(int)f->err.code;
 	if (task_ends_note_exec(f, v, pid))
 		return -ERR_NOMEM;
 	return machine_result(f, machine_comm(f->machine, pid, tid, buf_cstr(&v->b),
@@ -161,6 +163,8 @@ int apply_fork(struct perf_file *f, struct record_view *v)
 
 	if (f->switches.on && !v->stream && !(v->misc & MISC_FORK_EXEC))
 		switches_begin_thread(f, pid, tid, buf_u64(&v->b), SWITCH_OFF);
+	if (!v->stream && pid != ppid && growth_note_space(f, pid, ppid))
+		return -(int)f->err.code;
 	return machine_result(f, v->misc & MISC_FORK_EXEC
 					 ? machine_fork_found(f->machine, pid, ppid, tid, ptid)
 					 : machine_fork(f->machine, pid, ppid, tid, ptid));
