@@ -93,6 +93,9 @@ size_t bundle_count(const struct bundle *b);
 const struct bundle_entry *bundle_at(const struct bundle *b, size_t i);
 /* Bytes of the section that are not part of an entry. */
 uint64_t bundle_lost_bytes(const struct bundle *b);
+/* The path in the first damaged header there, which may be damaged itself; NULL: none can be told.
+ */
+const char *bundle_lost_path(const struct bundle *b);
 /* Bytes of entries that would unpack to too much. */
 uint64_t bundle_refused_bytes(const struct bundle *b);
 /* The entry of a dso: by build id; without a recorded one, by path and inode. */

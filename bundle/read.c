@@ -30,6 +30,7 @@ enum { ALIGN = 8, SECTION_HEADER = 16 };
 struct bundle {
 	VEC(struct bundle_entry) entries;
 	uint64_t lost, refused;
+	const char *lost_path;
 	struct arena paths;
 };
 
@@ -82,6 +83,26 @@ static int add(struct bundle *b, const struct bundle_header *h, const uint8_t *p
 	return !e.path || vec_push(&b->entries, e) ? -1 : 0;
 }
 
+/* For people: what a damaged header says. */
+static int note_lost(struct bundle *b, const uint8_t *p, size_t left)
+{
+	struct bundle_header h;
+	size_t i;
+
+	if (b->lost_path || left < sizeof h)
+		return 0;
+	memcpy(&h, p, sizeof h);
+	p += sizeof h;
+	if (h.magic != BUNDLE_ENTRY_MAGIC || !h.path_bytes || h.path_bytes > PATH_BYTES_MAX ||
+	    h.path_bytes > left - sizeof h)
+		return 0;
+	for (i = 0; i < h.path_bytes; i++)
+		if (p[i] < ' ')
+			return 0;
+	b->lost_path = arena_strndup(&b->paths, (const char *)p, h.path_bytes);
+	return b->lost_path ? 0 : -1;
+}
+
 static int read_entries(struct bundle *b, const uint8_t *section, size_t size)
 {
 	uint64_t off = SECTION_HEADER, bytes, room = PACKED_FREE + size * PACKED_TIMES_MAX;
@@ -90,6 +111,8 @@ static int read_entries(struct bundle *b, const uint8_t *section, size_t size)
 
 	while (off < size && b->entries.n < ENTRIES_MAX) {
 		if (!take_entry(section + off, size - off, &h, &bytes)) {
+			if (note_lost(b, section + off, size - off))
+				return -1;
 			/* The next intact entry; lengths of damaged ones mean nothing. */
 			b->lost += size - off < ALIGN ? size - off : ALIGN;
 			off += ALIGN;
@@ -153,6 +176,11 @@ const struct bundle_entry *bundle_at(const struct bundle *b, size_t i)
 uint64_t bundle_lost_bytes(const struct bundle *b)
 {
 	return b->lost;
+}
+
+const char *bundle_lost_path(const struct bundle *b)
+{
+	return b->lost_path;
 }
 
 uint64_t bundle_refused_bytes(const struct bundle *b)

@@ -20,7 +20,7 @@ static void note_damage(void *damage, const char *line)
 
 	d->l->bundle_damaged = true;
 	if (d->n++ < LINES_MAX)
-		loaded_note(d->l, "%s", line);
+		loaded_note(d->l, "%s%s", line, d->n == 1 ? "; the rest is used" : "");
 }
 
 static void note_rest(const struct damage *d)
@@ -63,12 +63,14 @@ static void note_lost(struct loaded *l, size_t size)
 {
 	const uint64_t lost = bundle_lost_bytes(l->bundle);
 	const uint64_t refused = bundle_refused_bytes(l->bundle);
+	const char *path = bundle_lost_path(l->bundle);
 
 	l->bundle_damaged |= lost || refused;
 	if (lost)
 		loaded_note(l,
-			    "%" PRIu64 " of the %zu bytes of files that it carries cannot be used",
-			    lost, size);
+			    "%" PRIu64 " of the %zu bytes of files that it carries cannot be used"
+			    "%s%s; the rest is used",
+			    lost, size, path ? ", for one those of " : "", path ? path : "");
 	if (refused)
 		loaded_note(l,
 			    "%" PRIu64 " of the %zu bytes of files that it carries are not used: "
