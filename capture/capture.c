@@ -19,6 +19,7 @@
 #include "capture/drain.h"
 #include "capture/perfdata.h"
 #include "capture/priority.h"
+#include "capture/probe_maps.h"
 #include "capture/session.h"
 #include "capture/record_writer.h"
 #include "capture/recording.h"
@@ -176,6 +177,7 @@ static int emit_synthesized(void *arg, const void *rec, size_t n)
 
 	r->result->other_records++;
 	runtime_watch_record(r->drain.runtimes, rec, n);
+	probe_maps_take(&r->session.probes, rec, n);
 	pins_note(&r->drain.pins, rec, n);
 	if (r->drain.past)
 		past_add(r->drain.past, rec, n);
@@ -697,8 +699,14 @@ static void note_hits(struct recording *r)
 	const struct capture_result *res = r->result;
 	const double seconds = (double)(r->drain.last_sample_ns - r->drain.first_sample_ns) / 1e9;
 	const double hits = (double)res->samples * (double)(r->opt->period ? r->opt->period : 1);
+	const char *unmapped = probe_maps_missing(&r->session.probes);
+	const bool is_probe = r->session.n_events && r->session.events[0].is_probe;
 
-	if (!res->samples && r->session.n_events && r->session.events[0].is_probe)
+	if (!res->samples && is_probe && unmapped)
+		capture_note(r->result,
+			     "nothing came by the probes: nothing that was recorded has mapped %s",
+			     unmapped);
+	else if (!res->samples && is_probe)
 		capture_note(r->result,
 			     "nothing came by the probes: the function was not called meanwhile, "
 			     "or all calls of it were inlined%s",

@@ -1,4 +1,5 @@
 /* drain.c - moves records from the rings to the writer. */
+#include "capture/probe_maps.h"
 #include "capture/drain.h"
 
 #include <string.h>
@@ -176,6 +177,7 @@ static int take_other(struct drain *d, enum ring_kind kind, const uint8_t *rec, 
 	else if (kind == RING_SIDEBAND)
 		d->result->other_records++;
 	d->forks += h.type == PERF_RECORD_FORK;
+	probe_maps_take(&d->session->probes, rec, n);
 	pins_note(&d->pins, rec, n);
 	if (d->switched && switch_note_record(d->switched, rec, n))
 		return -1;

@@ -15,6 +15,7 @@
 #ifndef CAPTURE_PROBE_EVENT_H
 #define CAPTURE_PROBE_EVENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -36,6 +37,7 @@ struct probe_event {
 	size_t n_known;
 	int keeper; /* a descriptor + 1, see above; 0: none */
 	const struct event *known_by;
+	bool is_mapped;	       /* some process that is recorded has mapped a file of its name */
 	char tracefs_name[64]; /* "unspool_PID/N"; "": none is in tracefs */
 };
 

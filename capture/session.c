@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "capture/alloc_event.h"
 #include "capture/perf_rights.h"
+#include "capture/probe_maps.h"
 #include "capture/switch_event.h"
 #include "capture/syscall_event.h"
 #include "reader/format.h"
@@ -527,6 +528,9 @@ static int make_probes(struct session *s, struct err *err)
 		if (!e->is_probe || e->is_kernel_probe)
 			continue;
 		note_places(s, e);
+		if (!s->all_processes)
+			probe_maps_note(s->result, s->probes.made.v[s->probes.made.n - 1],
+					s->processes.tids.v, s->processes.tids.n);
 		if (is_known(s)) {
 			memmove(e, e + 1, (--s->n_events - i) * sizeof *e);
 			i--;

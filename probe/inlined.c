@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "base/vec.h"
 #include "dwarf/dwarf.h"
 #include "probe/match.h"
@@ -12,13 +13,6 @@
 static bool wants(void *arg, const char *name)
 {
 	return pattern_matches(arg, name);
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
 }
 
 /* "tiny, inlined into main at in.c:12" */

@@ -4,9 +4,8 @@ import os
 import re
 import signal
 import subprocess
-import time
 
-from lib import CAPTURE, RESOLVE, Tap, capture, count_samples, cpu_seconds, need_events, run, start, until, until_open
+from lib import RESOLVE, Tap, capture, cpu_seconds, need_events, run, start, until
 
 tap = Tap()
 need_events()
@@ -67,5 +66,60 @@ p.send_signal(signal.SIGINT)
 out, rest = p.communicate()
 tap.check(p.returncode == 77 and "got a signal" in out, "^C meanwhile ends the command, as always", p.returncode, out, rest)
 tap.check(run([RESOLVE, "-q", "break.data"]).stdout.count(";hot ") == 1, "and the recording is whole")
+
+
+# ---- another file runs than is probed -----------------------------------------------------------
+TICKS = """#include <unistd.h>
+__attribute__((noipa)) void tick(int n) { (void)n; }
+int main(void) { for (int i = 0;; i++) { tick(i); usleep(10000); } }
+"""
+LOADS = """#include <dlfcn.h>
+#include <unistd.h>
+int main(void)
+{
+	void (*f)(void) = (void (*)(void))dlsym(dlopen("./libt.so", RTLD_NOW), "lib_tick");
+	for (;;) { f(); usleep(10000); }
+}
+"""
+
+
+def of_process(name, event, seconds="1"):
+    """Records a process of a program whose files are then built anew."""
+    p = capture("-p", name.pid, "-e", event, "--duration", seconds, "-o", "other.data")
+    return p.n_samples, p.stderr
+
+
+def rebuilt(program, file, text, command):
+    process = subprocess.Popen([f"./{program}"])
+    until(lambda: file in open(f"/proc/{process.pid}/maps").read(), f"{file} to be mapped")
+    os.unlink(file)
+    make(f"{file}.c", text, command)
+    return process
+
+
+make("ticks.c", TICKS, "gcc -O2 ticks.c -o ticks")
+process = rebuilt("ticks", "ticks", TICKS, "gcc -O2 ticks.c -o ticks")
+n, said = of_process(process, "uprobe:./ticks:tick")
+other = re.search(r"process \d+ runs another file of this name, which was deleted or replaced since, .*; probe that: (\S+)", said)
+tap.check(n == 0 and other and other[1] == f"uprobe:/proc/{process.pid}/exe:tick", "a program that was built anew since it runs: that is said, and which path leads to it", said)
+n, said = of_process(process, other[1] if other else "uprobe:none:none")
+tap.check(n and "another file" not in said, "and that works", n, said)
+n, said = of_process(process, "uprobe:./hot:hot")
+tap.check(n == 0 and "has not mapped this file so far" in said and "nothing that was recorded has mapped" in said, "a file that the process does not run", said)
+process.kill()
+process.wait()
+LIB = "void lib_tick(void); void lib_tick(void) {}\n"
+make("libt.so.c", LIB, "gcc -O2 -shared -fPIC libt.so.c -o libt.so")
+make("loads.c", LOADS, "gcc -O2 loads.c -o loads -ldl")
+process = rebuilt("loads", "libt.so", LIB, "gcc -O2 -shared -fPIC libt.so.c -o libt.so")
+n, said = of_process(process, "uprobe:./libt.so:lib_tick")
+other = re.search(r"probe that: (uprobe:/proc/\d+/map_files/[0-9a-f]+-[0-9a-f]+:lib_tick)$", said, re.M)
+tap.check(n == 0 and other, "a library that was replaced", said)
+n, said = of_process(process, other[1] if other else "uprobe:none:none")
+tap.check(n, "the path that is named leads to it", n, said)
+process.kill()
+process.wait()
+p = capture("-e", "uprobe:./ticks:tick", "-o", "other.data", "--", "./hot", "10", check=False)
+tap.check("nothing that was recorded has mapped" in p.stderr and "/ticks" in p.stderr, "a command that runs something else", p.stderr)
 
 tap.end()

@@ -258,6 +258,8 @@ for what, words in (("./hello:func_d+0x1000", "bytes long"), ("/tmp:func_d", "no
     p = run([CAPTURE, "-e", f"uprobe:{what}", "--", "./hello"], check=False)
     tap.check(p.returncode == 2 and words in p.stderr, f"refused with its reason: {what}", p.stderr)
 p = capture("-e", "uprobe:libz.so.1:adler32", "--", "./hello")
+tap.check(p.n_samples == 0 and "nothing that was recorded has mapped" in p.stderr, "a probe in a file that nothing maps: a line says so", p.stderr)
+p = capture("-e", "uprobe:libc.so.6:wcsxfrm", "--", "./hello")
 tap.check(p.n_samples == 0 and "not called" in p.stderr, "a probe that is not hit: a line says so", p.stderr)
 tap.check(not left(), "nothing is left in tracefs", left())
 
