@@ -12,16 +12,12 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <time.h>
 #include <unistd.h>
-
-struct flag {
-	uint64_t value;
-	const char *name;
-};
 
 #define F(name)             \
 	{                   \
@@ -107,7 +103,18 @@ static const struct flag fcntl_commands[] = {F(F_DUPFD),
 					     {1030, "F_DUPFD_CLOEXEC"},
 					     {1031, "F_SETPIPE_SZ"},
 					     {1032, "F_GETPIPE_SZ"},
+					     {10, "F_SETSIG"},
+					     {11, "F_GETSIG"},
+					     {15, "F_SETOWN_EX"},
+					     {16, "F_GETOWN_EX"},
+					     {36, "F_OFD_GETLK"},
+					     {37, "F_OFD_SETLK"},
+					     {38, "F_OFD_SETLKW"},
+					     {1024, "F_SETLEASE"},
+					     {1025, "F_GETLEASE"},
+					     {1026, "F_NOTIFY"},
 					     {1033, "F_ADD_SEALS"},
+					     {1034, "F_GET_SEALS"},
 					     END};
 static const struct flag socket_types[] = {F(SOCK_STREAM),  F(SOCK_DGRAM),     F(SOCK_RAW),
 					   F(SOCK_RDM),	    F(SOCK_SEQPACKET), F(SOCK_PACKET),
@@ -130,8 +137,8 @@ static const struct flag message_flags[] = {F(MSG_OOB),
 					    F(MSG_CMSG_CLOEXEC),
 					    END};
 static const struct flag wait_options[] = {F(WNOHANG),
-					   {2, "WSTOPPED"},
 					   {4, "WEXITED"},
+					   {2, "WSTOPPED"},
 					   {8, "WCONTINUED"},
 					   {0x1000000, "WNOWAIT"},
 					   {0x20000000, "__WNOTHREAD"},
@@ -162,13 +169,70 @@ static const struct flag random_flags[] = {
 	{1, "GRND_NONBLOCK"}, {2, "GRND_RANDOM"}, {4, "GRND_INSECURE"}, END};
 static const struct flag remap_flags[] = {
 	{1, "MREMAP_MAYMOVE"}, {2, "MREMAP_FIXED"}, {4, "MREMAP_DONTUNMAP"}, END};
-static const struct flag ioctl_requests[] = {
-	F(TCGETS),	 F(TCSETS),	 F(TCSETSW),	  F(TCSETSF),
-	F(TCFLSH),	 F(TIOCGWINSZ),	 F(TIOCSWINSZ),	  F(TIOCGPGRP),
-	F(TIOCSPGRP),	 F(TIOCSCTTY),	 F(TIOCNOTTY),	  F(TIOCGPTN),
-	F(TIOCSPTLCK),	 F(TIOCGPTPEER), F(FIONREAD),	  F(FIONBIO),
-	F(FIOASYNC),	 F(FIOCLEX),	 F(FIONCLEX),	  F(SIOCGIFCONF),
-	F(SIOCGIFFLAGS), F(SIOCGIFADDR), F(SIOCGIFINDEX), END};
+static const struct flag ioctl_requests[] = {F(TCGETS),
+					     F(TCSETS),
+					     F(TCSETSW),
+					     F(TCSETSF),
+					     F(TCFLSH),
+					     F(TIOCGWINSZ),
+					     F(TIOCSWINSZ),
+					     F(TIOCGPGRP),
+					     F(TIOCSPGRP),
+					     F(TIOCSCTTY),
+					     F(TIOCNOTTY),
+					     F(TIOCGPTN),
+					     F(TIOCSPTLCK),
+					     F(TIOCGPTPEER),
+					     F(FIONREAD),
+					     F(FIONBIO),
+					     F(FIOASYNC),
+					     F(FIOCLEX),
+					     F(FIONCLEX),
+					     F(SIOCGIFCONF),
+					     F(SIOCGIFFLAGS),
+					     F(SIOCGIFADDR),
+					     F(SIOCGIFINDEX),
+					     F(TIOCOUTQ),
+					     F(TIOCSTI),
+					     F(TIOCEXCL),
+					     F(TCSBRK),
+					     F(TCXONC),
+					     F(TCSBRKP),
+					     F(TIOCNXCL),
+					     F(TIOCGSID),
+					     F(TIOCMGET),
+					     F(TIOCMSET),
+					     F(TIOCPKT),
+					     F(TIOCSBRK),
+					     F(TIOCCBRK),
+					     F(SIOCGIFHWADDR),
+					     F(SIOCGIFMTU),
+					     F(SIOCGIFNETMASK),
+					     F(SIOCGIFBRDADDR),
+					     F(SIOCGIFNAME),
+					     {0x5310, "CDROMMULTISESSION"},
+					     {0x40049409, "BTRFS_IOC_CLONE or FICLONE"},
+					     {0x4020940d, "BTRFS_IOC_CLONE_RANGE or FICLONERANGE"},
+					     {0xc020660b, "FS_IOC_FIEMAP"},
+					     {0x80086601, "FS_IOC_GETFLAGS"},
+					     {0x40086602, "FS_IOC_SETFLAGS"},
+					     {0x801c581f, "FS_IOC_FSGETXATTR"},
+					     {0x401c5820, "FS_IOC_FSSETXATTR"},
+					     {0x1260, "BLKGETSIZE"},
+					     {0x1268, "BLKSSZGET"},
+					     {0x125f, "BLKRRPART"},
+					     {0x1261, "BLKFLSBUF"},
+					     {0x80081272, "BLKGETSIZE64"},
+					     {0x2400, "PERF_EVENT_IOC_ENABLE"},
+					     {0x2401, "PERF_EVENT_IOC_DISABLE"},
+					     {0x2402, "PERF_EVENT_IOC_REFRESH"},
+					     {0x2403, "PERF_EVENT_IOC_RESET"},
+					     {0x40082404, "PERF_EVENT_IOC_PERIOD"},
+					     {0x2405, "PERF_EVENT_IOC_SET_OUTPUT"},
+					     {0x40082406, "PERF_EVENT_IOC_SET_FILTER"},
+					     {0x80082407, "PERF_EVENT_IOC_ID"},
+					     {0x40042408, "PERF_EVENT_IOC_SET_BPF"},
+					     END};
 static const struct flag limits[] = {F(RLIMIT_CPU),
 				     F(RLIMIT_FSIZE),
 				     F(RLIMIT_DATA),
@@ -190,9 +254,31 @@ static const struct flag shutdown_ways[] = {F(SHUT_RD), F(SHUT_WR), F(SHUT_RDWR)
 static const struct flag epoll_flags[] = {F(EPOLL_CLOEXEC), END};
 static const struct flag epoll_operations[] = {F(EPOLL_CTL_ADD), F(EPOLL_CTL_DEL), F(EPOLL_CTL_MOD),
 					       END};
-static const struct flag advices[] = {
-	F(MADV_NORMAL), F(MADV_RANDOM),	  F(MADV_SEQUENTIAL), F(MADV_WILLNEED), F(MADV_DONTNEED),
-	F(MADV_FREE),	F(MADV_HUGEPAGE), F(MADV_NOHUGEPAGE), F(MADV_DONTDUMP), END};
+static const struct flag advices[] = {F(MADV_NORMAL),
+				      F(MADV_RANDOM),
+				      F(MADV_SEQUENTIAL),
+				      F(MADV_WILLNEED),
+				      F(MADV_DONTNEED),
+				      F(MADV_FREE),
+				      F(MADV_REMOVE),
+				      F(MADV_DONTFORK),
+				      F(MADV_DOFORK),
+				      F(MADV_MERGEABLE),
+				      F(MADV_UNMERGEABLE),
+				      F(MADV_HUGEPAGE),
+				      F(MADV_NOHUGEPAGE),
+				      F(MADV_DONTDUMP),
+				      F(MADV_DODUMP),
+				      F(MADV_WIPEONFORK),
+				      F(MADV_KEEPONFORK),
+				      {20, "MADV_COLD"},
+				      {21, "MADV_PAGEOUT"},
+				      {22, "MADV_POPULATE_READ"},
+				      {23, "MADV_POPULATE_WRITE"},
+				      {24, "MADV_DONTNEED_LOCKED"},
+				      {25, "MADV_COLLAPSE"},
+				      F(MADV_HWPOISON),
+				      END};
 static const struct flag futex_operations[] = {F(FUTEX_WAIT),
 					       F(FUTEX_WAKE),
 					       F(FUTEX_REQUEUE),
@@ -203,6 +289,10 @@ static const struct flag futex_operations[] = {F(FUTEX_WAIT),
 					       F(FUTEX_TRYLOCK_PI),
 					       F(FUTEX_WAIT_BITSET),
 					       F(FUTEX_WAKE_BITSET),
+					       F(FUTEX_FD),
+					       F(FUTEX_WAIT_REQUEUE_PI),
+					       F(FUTEX_CMP_REQUEUE_PI),
+					       {13, "FUTEX_LOCK_PI2"},
 					       END};
 
 #undef F
@@ -210,38 +300,35 @@ static const struct flag futex_operations[] = {F(FUTEX_WAIT),
 
 static const struct kind {
 	char letter;
-	bool is_bits;
-	const struct flag *flags;
-	const char *zero; /* what 0 is called */
-	uint64_t number;  /* bits: these are a number, which one entry is */
+	struct flag_kind kind;
 } kinds[] = {
-	{'O', true, open_flags, "O_RDONLY", O_ACCMODE},
-	{'P', true, protections, "PROT_NONE", 0},
-	{'M', true, map_flags, "0", 3},
-	{'T', true, at_flags, "0", 0},
-	{'A', true, access_modes, "F_OK", 0},
-	{'C', true, clone_flags, "0", 0},
-	{'W', false, whences, "SEEK_SET", 0},
-	{'N', false, families, "AF_UNSPEC", 0},
-	{'K', false, fcntl_commands, "F_DUPFD", 0},
-	{'E', true, open_flags, "0", 0},
-	{'Y', true, socket_types, "0", 0xf},
-	{'Q', true, epoll_flags, "0", 0},
-	{'G', true, message_flags, "0", 0},
-	{'R', false, limits, "RLIMIT_CPU", 0},
-	{'H', false, shutdown_ways, "SHUT_RD", 0},
-	{'w', true, wait_options, "0", 0},
-	{'c', false, clocks, "CLOCK_REALTIME", 0},
-	{'j', true, timer_flags, "0", 0},
-	{'q', true, timerfd_flags, "0", 0},
-	{'l', true, splice_flags, "0", 0},
-	{'B', false, mask_changes, "SIG_BLOCK", 0},
-	{'a', false, arch_codes, "0", 0},
-	{'g', true, random_flags, "0", 0},
-	{'m', true, remap_flags, "0", 0},
-	{'i', false, ioctl_requests, "0", 0},
-	{'L', false, epoll_operations, "0", 0},
-	{'V', false, advices, "MADV_NORMAL", 0},
+	{'O', {true, true, open_flags, "O_RDONLY", O_ACCMODE}},
+	{'P', {true, false, protections, "PROT_NONE", 0}},
+	{'M', {true, false, map_flags, "0", 3}},
+	{'T', {true, false, at_flags, "0", 0}},
+	{'A', {true, false, access_modes, "F_OK", 0}},
+	{'C', {true, false, clone_flags, "0", 0}},
+	{'W', {false, false, whences, "SEEK_SET", 0}},
+	{'N', {false, false, families, "AF_UNSPEC", 0}},
+	{'K', {false, false, fcntl_commands, "F_DUPFD", 0}},
+	{'E', {true, false, open_flags, "0", 0}},
+	{'Y', {true, false, socket_types, "0", 0xf}},
+	{'Q', {true, false, epoll_flags, "0", 0}},
+	{'G', {true, false, message_flags, "0", 0}},
+	{'R', {false, false, limits, "RLIMIT_CPU", 0}},
+	{'H', {false, false, shutdown_ways, "SHUT_RD", 0}},
+	{'w', {true, false, wait_options, "0", 0}},
+	{'c', {false, false, clocks, "CLOCK_REALTIME", 0}},
+	{'j', {true, false, timer_flags, "0", 0}},
+	{'q', {true, false, timerfd_flags, "0", 0}},
+	{'l', {true, false, splice_flags, "0", 0}},
+	{'B', {false, false, mask_changes, "SIG_BLOCK", 0}},
+	{'a', {false, false, arch_codes, "0", 0}},
+	{'g', {true, false, random_flags, "0", 0}},
+	{'m', {true, false, remap_flags, "0", 0}},
+	{'i', {false, false, ioctl_requests, "0", 0}},
+	{'L', {false, false, epoll_operations, "0", 0}},
+	{'V', {false, false, advices, "MADV_NORMAL", 0}},
 };
 
 static void add_hex(struct text *t, uint64_t v)
@@ -258,7 +345,7 @@ static const char *name_of(const struct flag *f, uint64_t v)
 	return NULL;
 }
 
-static void add_bits(struct text *t, const struct kind *k, uint64_t v)
+static void add_bits(struct text *t, const struct flag_kind *k, uint64_t v)
 {
 	const size_t start = t->n;
 	const char *number = v & k->number ? name_of(k->flags, v & k->number) : NULL;
@@ -266,7 +353,7 @@ static void add_bits(struct text *t, const struct kind *k, uint64_t v)
 	if (number) {
 		text_str(t, number);
 		v &= ~k->number;
-	} else if (k->letter == 'O') { /* O_RDONLY is 0, and is said */
+	} else if (k->says_zero) {
 		text_str(t, k->zero);
 	}
 	for (const struct flag *f = k->flags; f->name; f++) {
@@ -319,37 +406,102 @@ static void add_futex(struct text *t, uint64_t v)
 	text_str(t, v & FUTEX_CLOCK_REALTIME ? "|FUTEX_CLOCK_REALTIME" : "");
 }
 
+void call_flags_add_kind(struct text *t, const struct flag_kind *k, uint64_t v)
+{
+	const char *name = k->is_bits ? NULL : name_of(k->flags, v);
+
+	if (k->is_bits)
+		add_bits(t, k, v);
+	else if (name)
+		text_str(t, name);
+	else
+		add_hex(t, v);
+}
+
+static const struct flag ipc_flags[] = {{01000, "IPC_CREAT"},
+					{02000, "IPC_EXCL"},
+					{04000, "SHM_HUGETLB"},
+					{010000, "SHM_NORESERVE"},
+					{0, NULL}};
+
+static void add_octal(struct text *t, uint64_t v)
+{
+	char digits[24];
+
+	snprintf(digits, sizeof digits, "%03o", (unsigned)v);
+	text_str(t, *digits == '0' ? "" : "0");
+	text_str(t, digits);
+}
+
+/* "IPC_CREAT|0600" */
+static void add_ipc(struct text *t, uint64_t v)
+{
+	const struct flag_kind kind = {.is_bits = true, .flags = ipc_flags, .zero = ""};
+	const uint64_t flags = v & ~(uint64_t)0777;
+
+	if (flags)
+		call_flags_add_kind(t, &kind, flags);
+	text_str(t, flags ? "|" : "");
+	add_octal(t, v & 0777);
+}
+
+static const struct flag file_types[] = {{S_IFSOCK, "S_IFSOCK"},
+					 {S_IFLNK, "S_IFLNK"},
+					 {S_IFREG, "S_IFREG"},
+					 {S_IFBLK, "S_IFBLK"},
+					 {S_IFDIR, "S_IFDIR"},
+					 {S_IFCHR, "S_IFCHR"},
+					 {S_IFIFO, "S_IFIFO"},
+					 {S_ISUID, "S_ISUID"},
+					 {S_ISGID, "S_ISGID"},
+					 {S_ISVTX, "S_ISVTX"},
+					 {0, NULL}};
+
+/* "S_IFCHR|0644" */
+static void add_file_mode(struct text *t, uint64_t v)
+{
+	const struct flag_kind kind = {
+		.is_bits = true, .flags = file_types, .zero = "", .number = S_IFMT};
+	const uint64_t flags = v & ~(uint64_t)0777;
+
+	if (flags)
+		call_flags_add_kind(t, &kind, flags);
+	text_str(t, flags ? "|" : "");
+	add_octal(t, v & 0777);
+}
+
+static void add_permissions(struct text *t, uint64_t v)
+{
+	add_octal(t, v & 07777);
+}
+
+static void add_owner(struct text *t, uint64_t v)
+{
+	if ((uint32_t)v == UINT32_MAX)
+		text_str(t, "-1");
+	else
+		text_dec(t, (uint32_t)v, 0);
+}
+
+/* Those that have a form of their own. */
+static const struct form {
+	char letter;
+	void (*add)(struct text *t, uint64_t v);
+} forms[] = {{'S', add_signal},	   {'F', add_futex},	   {'J', add_ipc},
+	     {'n', add_file_mode}, {'o', add_permissions}, {'U', add_owner}};
+
 bool call_flags_add(struct text *t, char letter, uint64_t v)
 {
-	if (letter == 'S') {
-		add_signal(t, (uint32_t)v);
-		return true;
-	}
-	if (letter == 'F') {
-		add_futex(t, (uint32_t)v);
-		return true;
-	}
-	if (letter == 'o') {
-		char digits[24];
-
-		snprintf(digits, sizeof digits, "0%o", (unsigned)v & 07777);
-		text_str(t, v & 07777 ? digits : "000");
-		return true;
-	}
+	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+		if (forms[i].letter == letter) {
+			forms[i].add(t, (uint32_t)v);
+			return true;
+		}
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-		const struct kind *k = &kinds[i];
-		const char *name = k->letter != letter || k->is_bits ? NULL : name_of(k->flags, v);
-
-		if (k->letter != letter)
+		if (kinds[i].letter != letter)
 			continue;
-		if (k->is_bits && letter != 'C')
-			v = (uint32_t)v;
-		if (k->is_bits)
-			add_bits(t, k, v);
-		else if (name)
-			text_str(t, name);
-		else
-			add_hex(t, v);
+		call_flags_add_kind(t, &kinds[i].kind,
+				    letter == 'C' || !kinds[i].kind.is_bits ? v : (uint32_t)v);
 		return true;
 	}
 	return false;

@@ -11,9 +11,13 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "output/call_flags.h"
+#include "output/call_names.h"
 
 static void add_pointer(struct text *t, uint64_t v)
 {
@@ -27,20 +31,34 @@ static void add_pointer(struct text *t, uint64_t v)
 /* What a command takes and returns. */
 static const struct fcntl_command {
 	int command;
-	char takes; /* d: a number, F: FD_CLOEXEC, O: flags of open(), x: an address, 0: nothing */
+	/* d: a number, F: FD_CLOEXEC, O: flags of open(), S: a signal, n: as `name` has names, x:
+	 * an address, 0: nothing */
+	char takes;
 	char returns; /* F, O; 0: a number */
+	const char *name;
 } fcntl_commands[] = {
-	{F_DUPFD, 'd', 0},  {F_GETFD, 0, 'F'},
-	{F_SETFD, 'F', 0},  {F_GETFL, 0, 'O'},
-	{F_SETFL, 'O', 0},  {F_GETOWN, 0, 0},
-	{F_SETOWN, 'd', 0}, {1030, 'd', 0} /* F_DUPFD_CLOEXEC */,
-	{1031, 'd', 0},	    {1032, 0, 0},
-	{1034, 0, 0},
+	{F_DUPFD, 'd', 0, NULL},
+	{F_GETFD, 0, 'F', NULL},
+	{F_SETFD, 'F', 0, NULL},
+	{F_GETFL, 0, 'O', NULL},
+	{F_SETFL, 'O', 0, NULL},
+	{F_GETOWN, 0, 0, NULL},
+	{F_SETOWN, 'd', 0, NULL},
+	{10, 'S', 0, NULL}, /* F_SETSIG */
+	{11, 0, 0, NULL},   /* F_GETSIG */
+	{1024, 'n', 0, "F_SETLEASE"},
+	{1025, 0, 0, NULL}, /* F_GETLEASE */
+	{1026, 'n', 0, "F_NOTIFY"},
+	{1030, 'd', 0, NULL}, /* F_DUPFD_CLOEXEC */
+	{1031, 'd', 0, NULL}, /* F_SETPIPE_SZ */
+	{1032, 0, 0, NULL},   /* F_GETPIPE_SZ */
+	{1033, 'n', 0, "F_ADD_SEALS"},
+	{1034, 0, 0, NULL}, /* F_GET_SEALS */
 };
 
 static const struct fcntl_command *find_command(uint64_t command)
 {
-	static const struct fcntl_command other = {0, 'x', 0};
+	static const struct fcntl_command other = {0, 'x', 0, NULL};
 
 	for (size_t i = 0; i < sizeof fcntl_commands / sizeof *fcntl_commands; i++)
 		if ((uint64_t)fcntl_commands[i].command == command)
@@ -60,7 +78,15 @@ static void add_fd_flags(struct text *t, uint64_t v)
 
 static void add_fcntl(struct text *t, uint64_t command, uint64_t v)
 {
-	switch (find_command(command)->takes) {
+	const struct fcntl_command *found = find_command(command);
+
+	switch (found->takes) {
+	case 'n':
+		call_names_add(t, found->name, 2, v);
+		break;
+	case 'S':
+		call_flags_add(t, 'S', v);
+		break;
 	case 'd':
 		text_int(t, (int32_t)v, 0);
 		break;
@@ -81,6 +107,8 @@ bool call_special_result(struct text *t, const struct syscall *call, const uint6
 	static const char *const waits[] = {"poll", "ppoll", "select", "pselect6"};
 	const char returns = strcmp(call->name, "fcntl") ? 0 : find_command(args[1])->returns;
 
+	if (!strcmp(call->name, "umask"))
+		return v >= 0 && call_flags_add(t, 'o', (uint64_t)v);
 	for (size_t i = 0; !v && i < sizeof waits / sizeof *waits; i++)
 		if (!strcmp(call->name, waits[i])) {
 			text_str(t, "0 (Timeout)");
@@ -265,10 +293,20 @@ static const struct futex_operation {
 	int operation;
 	const char *takes;
 } futex_operations[] = {
-	{FUTEX_WAIT, "t"},	    {FUTEX_WAKE, ""},	    {FUTEX_REQUEUE, "va"},
-	{FUTEX_CMP_REQUEUE, "vav"}, {FUTEX_WAKE_OP, "vah"}, {FUTEX_LOCK_PI, "t"},
-	{FUTEX_UNLOCK_PI, ""},	    {FUTEX_TRYLOCK_PI, ""}, {FUTEX_WAIT_BITSET, "t b"},
+	{FUTEX_WAIT, "t"},
+	{FUTEX_WAKE, ""},
+	{FUTEX_REQUEUE, "va"},
+	{FUTEX_CMP_REQUEUE, "vav"},
+	{FUTEX_WAKE_OP, "vah"},
+	{FUTEX_LOCK_PI, "t"},
+	{FUTEX_UNLOCK_PI, ""},
+	{FUTEX_TRYLOCK_PI, ""},
+	{FUTEX_WAIT_BITSET, "t b"},
 	{FUTEX_WAKE_BITSET, "  b"},
+	{FUTEX_FD, ""},
+	{FUTEX_WAIT_REQUEUE_PI, "ta"},
+	{FUTEX_CMP_REQUEUE_PI, "vav"},
+	{13, "t"} /* FUTEX_LOCK_PI2 */,
 };
 
 static void add_futex_argument(struct text *t, char letter, uint64_t v)
@@ -298,7 +336,7 @@ static void add_futex(struct text *t, const uint64_t *args)
 	text_str(t, ", ");
 	call_flags_add(t, 'F', args[1]);
 	if (operation != FUTEX_LOCK_PI && operation != FUTEX_UNLOCK_PI &&
-	    operation != FUTEX_TRYLOCK_PI) {
+	    operation != FUTEX_TRYLOCK_PI && operation != 13) {
 		text_str(t, ", ");
 		text_dec(t, (uint32_t)args[2], 0);
 	}
@@ -336,6 +374,17 @@ static void add_clone(struct text *t, const uint64_t *args, bool is_x86_64)
 	}
 }
 
+/* ---- devices -------------------------------------------------------------------------------- */
+
+static void add_device(struct text *t, uint64_t v)
+{
+	text_str(t, "makedev(0x");
+	text_hex(t, major(v), 0);
+	text_str(t, ", 0x");
+	text_hex(t, minor(v), 0);
+	text_char(t, ')');
+}
+
 /* ---- all of them ---------------------------------------------------------------------------- */
 
 bool call_special_args(struct text *t, const struct syscall *call, const uint64_t *args,
@@ -345,6 +394,8 @@ bool call_special_args(struct text *t, const struct syscall *call, const uint64_
 		add_clone(t, args, is_x86_64);
 	else if (!strcmp(call->name, "futex"))
 		add_futex(t, args);
+	else if (!strcmp(call->name, "prctl"))
+		call_prctl(t, args);
 	else
 		return false;
 	return true;
@@ -356,6 +407,8 @@ bool call_special_arg(struct text *t, const struct syscall *call, const uint64_t
 		add_fcntl(t, args[i - 1], args[i]);
 	else if (call->args[i] == 'I')
 		add_protocol(t, args[0], args[i]);
+	else if (call->args[i] == 'v')
+		add_device(t, args[i]);
 	else if (call->args[i] == 's')
 		add_level(t, args[i]);
 	else if (call->args[i] == 't')
@@ -367,5 +420,12 @@ bool call_special_arg(struct text *t, const struct syscall *call, const uint64_t
 
 bool call_special_is_used(const struct syscall *call, const uint64_t *args, size_t i)
 {
-	return call->args[i] != 'k' || find_command(args[i - 1])->takes;
+	switch (call->args[i]) {
+	case 'k':
+		return find_command(args[i - 1])->takes;
+	case 'v':
+		return S_ISCHR(args[i - 1]) || S_ISBLK(args[i - 1]);
+	default:
+		return i != 4 || strcmp(call->name, "mremap") || args[3] & (MREMAP_FIXED | 4);
+	}
 }

@@ -17,6 +17,7 @@ bool call_special_args(struct text *t, const struct syscall *call, const uint64_
 bool call_special_arg(struct text *t, const struct syscall *call, const uint64_t *args, size_t i);
 bool call_special_result(struct text *t, const struct syscall *call, const uint64_t *args,
 			 int64_t v);
+void call_prctl(struct text *t, const uint64_t *args);
 /* Is there such an argument, given those before it? */
 bool call_special_is_used(const struct syscall *call, const uint64_t *args, size_t i);
 

@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/strtab.h"
 #include "output/call_flags.h"
+#include "output/call_names.h"
 #include "output/call_special.h"
 #include "output/probe_fields.h"
 #include "output/probed_function.h"
@@ -247,6 +248,8 @@ static void add_arg(struct calls *c, struct text *t, const struct span *s, const
 	const char *text;
 	size_t n;
 
+	if (call_names_add(t, e->call.name, i, v))
+		return;
 	if (letter == 'f' || letter == 'D') {
 		add_fd(c, t, c->p->log.v[s->entry].pid, v, letter == 'D');
 	} else if (letter == 'd') {
@@ -605,6 +608,40 @@ static bool is_without_result(const struct calls *c, const struct span *s)
 	return strstr(name, ".isra") || strstr(name, ".part");
 }
 
+/* The kernel's own, by which it begins the call again (include/linux/errno.h), as strace has them.
+ */
+static const struct restart {
+	int error;
+	const char *text;
+} restarts[] = {
+	{512, "ERESTARTSYS (To be restarted if SA_RESTART is set)"},
+	{513, "ERESTARTNOINTR (To be restarted)"},
+	{514, "ERESTARTNOHAND (To be restarted if no handler)"},
+	{516, "ERESTART_RESTARTBLOCK (Interrupted by signal)"},
+};
+
+static void add_error(struct text *t, int error)
+{
+	const char *name = strerrorname_np(error);
+
+	for (size_t i = 0; i < sizeof restarts / sizeof *restarts; i++)
+		if (restarts[i].error == error) {
+			text_str(t, "? ");
+			text_str(t, restarts[i].text);
+			return;
+		}
+	text_str(t, "-1 ");
+	if (name) {
+		text_str(t, name);
+		text_str(t, " (");
+		text_str(t, strerrordesc_np(error));
+		text_char(t, ')');
+	} else {
+		text_str(t, "errno ");
+		text_dec(t, (uint64_t)error, 0);
+	}
+}
+
 void calls_result(struct calls *c, struct text *t, const struct span *s)
 {
 	static const char *const addresses[] = {"mmap", "brk", "mremap", "shmat", NULL};
@@ -627,18 +664,7 @@ void calls_result(struct calls *c, struct text *t, const struct span *s)
 		return;
 	}
 	if (calls_is_syscall(c, s) && v < 0 && v >= -ERRNO_MAX) {
-		const char *name = strerrorname_np((int)-v);
-
-		text_str(t, "-1 ");
-		if (name) {
-			text_str(t, name);
-			text_str(t, " (");
-			text_str(t, strerrordesc_np((int)-v));
-			text_char(t, ')');
-		} else { /* the kernel's own: it begins the call again */
-			text_str(t, "errno ");
-			text_dec(t, (uint64_t)-v, 0);
-		}
+		add_error(t, (int)-v);
 		return;
 	}
 	if (calls_is_syscall(c, s) && parse_entered(c, s, &e) &&
