@@ -15,6 +15,7 @@
 #include "capture/probe_event.h"
 #include "capture/session.h"
 #include "capture/sysfile.h"
+#include "capture/tracefs.h"
 
 struct report {
 	void (*say)(void *arg, const char *line);
@@ -182,7 +183,7 @@ static void check_names(const struct report *r)
 
 	line(r, visible, "kernel symbols%s",
 	     visible ? "" : ": hidden; sudo sysctl kernel.kptr_restrict=0, or run as root");
-	if (event_tracefs(&err))
+	if (tracefs_find(&err))
 		line(r, true, "tracepoints (-e sys:name)");
 	else
 		line(r, false, "tracepoints: %s", err.what);

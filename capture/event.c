@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "capture/sysfile.h"
+#include "capture/tracefs.h"
 #include "probe/probe.h"
 #include "reader/format.h"
 #include "reader/reader.h"
@@ -104,28 +105,6 @@ static bool find_raw(struct event *e, const char *s, size_t len)
 	return true;
 }
 
-const char *event_tracefs(struct err *err)
-{
-	static const char *const dirs[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
-	char path[64];
-
-	for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++) {
-		snprintf(path, sizeof path, "%s/events", dirs[i]);
-		if (!access(path, R_OK | X_OK))
-			return dirs[i];
-		if (errno == EACCES) {
-			err_set(err, ERR_PERMISSION, path,
-				"not readable for this user; run as root, or: "
-				"sudo mount -o remount,mode=755 %s",
-				dirs[i]);
-			return NULL;
-		}
-	}
-	err_set(err, ERR_NOT_FOUND, dirs[0],
-		"tracefs is not mounted; run: sudo mount -t tracefs tracefs %s", dirs[0]);
-	return NULL;
-}
-
 static bool tracepoint_word(const char *s, size_t len)
 {
 	static const char ok[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
@@ -147,7 +126,7 @@ static int find_tracepoint(struct event *e, const char *s, size_t sys_len, size_
 
 	if (!tracepoint_word(s, sys_len) || !tracepoint_word(name, name_len))
 		return err_set(err, ERR_USAGE, NULL, "event '%.*s' is not known", (int)len, s);
-	tracefs = event_tracefs(err);
+	tracefs = tracefs_find(err);
 	if (!tracefs)
 		return -(int)(err ? err->code : ERR_NOT_FOUND);
 	snprintf(path, sizeof path, "%s/events/%.*s/%.*s/id", tracefs, (int)sys_len, s,
@@ -351,7 +330,7 @@ static int expand(const char *s, size_t len, struct event *events, size_t max, s
 		  struct err *err)
 {
 	const size_t sys_len = strcspn(s, ":");
-	const char *tracefs = event_tracefs(err);
+	const char *tracefs = tracefs_find(err);
 	char pattern[128], path[256], name[300];
 	struct dirent **found = NULL;
 	const size_t before = *n;

@@ -51,7 +51,4 @@ int event_parse_list(const char *list, struct event *events, size_t max, size_t 
 /* The names of events that need no tracefs, by index; NULL at the end. */
 const char *event_name_at(size_t i);
 
-/* The folder where tracefs is mounted ("/sys/kernel/tracing", or in debugfs); NULL with *err. */
-const char *event_tracefs(struct err *err);
-
 #endif

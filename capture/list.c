@@ -11,6 +11,7 @@
 #include "capture/capture.h"
 #include "capture/event.h"
 #include "capture/sysfile.h"
+#include "capture/tracefs.h"
 #include "dwarf/dwarf.h"
 #include "probe/probe.h"
 
@@ -204,7 +205,7 @@ static void list_system(struct list *l, const char *tracefs, const char *system,
 
 static int list_tracepoints(struct list *l, const char *pattern, struct err *err)
 {
-	const char *tracefs = event_tracefs(err);
+	const char *tracefs = tracefs_find(err);
 	struct dirent **systems = NULL;
 	char folder[512];
 	int n;

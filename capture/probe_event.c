@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <linux/mount.h>
 #include <linux/perf_event.h>
 #include <sched.h>
 #include <signal.h>
@@ -22,6 +21,7 @@
 #include "capture/attr.h"
 #include "capture/perf_rights.h"
 #include "capture/sysfile.h"
+#include "capture/tracefs.h"
 
 #define UPROBE_PMU "/sys/bus/event_source/devices/uprobe"
 #define GROUP	   "unspool_"
@@ -34,19 +34,6 @@
 #define TELL_EVERY_S	0.25
 
 /* ---- tracefs -------------------------------------------------------------------------------- */
-
-/* A mount of tracefs without a place, which only this process can reach. */
-static int mount_privately(void)
-{
-	int fs = (int)syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC), fd = -1;
-
-	if (fs < 0)
-		return -1;
-	if (!syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0))
-		fd = (int)syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC, 0);
-	close(fs);
-	return fd;
-}
 
 static int write_line(const struct probe_events *set, const char *line, int flags)
 {
@@ -90,19 +77,12 @@ static void remove_stale(const struct probe_events *set)
 
 int probe_events_tracefs(struct probe_events *set, struct err *err)
 {
-	const char *mounted;
+	const char *dir = *set->tracefs ? set->tracefs : tracefs_find(err);
 
-	if (*set->tracefs)
-		return 0;
-	mounted = event_tracefs(err);
-	if (mounted) {
-		snprintf(set->tracefs, sizeof set->tracefs, "%s", mounted);
-	} else {
-		set->mount_fd = mount_privately();
-		if (set->mount_fd < 0)
-			return -(int)(err ? err->code : ERR_NOT_FOUND);
-		snprintf(set->tracefs, sizeof set->tracefs, "/proc/self/fd/%d", set->mount_fd);
-	}
+	if (!dir)
+		return -(int)(err ? err->code : ERR_NOT_FOUND);
+	if (dir != set->tracefs)
+		snprintf(set->tracefs, sizeof set->tracefs, "%s", dir);
 	return 0;
 }
 
@@ -126,7 +106,7 @@ static int open_for_probes(struct probe_events *set, struct err *err)
 
 void probe_events_init(struct probe_events *set)
 {
-	*set = (struct probe_events){.mount_fd = -1};
+	*set = (struct probe_events){0};
 }
 
 /* The kernel takes a moment to end the users of an event. */
@@ -154,8 +134,6 @@ void probe_events_done(struct probe_events *set)
 		free(set->made.v[i]);
 	}
 	vec_done(&set->made);
-	if (set->mount_fd >= 0)
-		close(set->mount_fd);
 	probe_events_init(set);
 }
 

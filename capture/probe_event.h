@@ -50,14 +50,13 @@ struct probe_events {
 	void *probes_made_arg;
 	/* Nonzero: give up making probes; NULL: never. */
 	const volatile int *stop;
-	int mount_fd; /* of a mount that only this process sees; -1: none */
 };
 
 void probe_events_init(struct probe_events *set);
 /* Ends what is in tracefs. The descriptors of the events must be closed before. */
 void probe_events_done(struct probe_events *set);
 
-/* Finds tracefs, or mounts it where no other process sees it, and sets set->tracefs. Returns 0, or
+/* Finds tracefs (tracefs.h), and sets set->tracefs. Returns 0, or
  * a negative value with *err. */
 int probe_events_tracefs(struct probe_events *set, struct err *err);
 

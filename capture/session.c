@@ -497,8 +497,9 @@ static void note_unused(struct session *s)
 			return;
 	if (option)
 		capture_note(s->result,
-			     "%s: has no effect, as no probe is recorded (-e uprobe:.., call:..)",
-			     option);
+			     "%s: has no effect, as no probe is recorded (-e uprobe:.., call:..)%s",
+			     option,
+			     o->strings ? "; --syscalls has the paths of system calls" : "");
 }
 
 /* The files of probes are those of the processes that are recorded. */
@@ -635,7 +636,7 @@ void session_close(struct session *s)
 	hash_done(&s->by_id);
 	if (s->cgroup_fd >= 0)
 		close(s->cgroup_fd);
-	*s = (struct session){.cgroup_fd = -1, .probes.mount_fd = -1};
+	*s = (struct session){.cgroup_fd = -1};
 }
 
 enum ring_kind session_ring_of(const struct session *s, size_t event)

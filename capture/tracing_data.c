@@ -13,6 +13,7 @@
 
 #include "capture/syscall_event.h"
 #include "capture/sysfile.h"
+#include "capture/tracefs.h"
 #include "reader/format.h"
 #include "reader/reader.h"
 
@@ -135,7 +136,7 @@ int tracing_data(const struct event *events, size_t n, const char *tracefs, stru
 		systems += opens_system(&t, i);
 	if (!systems)
 		return 0;
-	t.tracefs = *tracefs ? tracefs : event_tracefs(err);
+	t.tracefs = *tracefs ? tracefs : tracefs_find(err);
 	if (!t.tracefs)
 		return -ERR_NOT_FOUND;
 	bytes_put(out, magic, sizeof magic);

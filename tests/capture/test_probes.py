@@ -248,6 +248,13 @@ hidden = ["unshare", "--mount", "--propagation", "private", "sh", "-c",
           'umount -l /sys/kernel/tracing /sys/kernel/debug/tracing 2>/dev/null; ls /sys/kernel/tracing >names; exec "$@"', "sh"]
 p = run([*hidden, CAPTURE, "-q", "-e", "uprobe:./hello:func_d", "--", "./hello"], check=False)
 tap.check(os.stat("names").st_size == 0 and folded() == {chain: 3}, "where tracefs is not mounted", p.stderr)
+p = run([*hidden, CAPTURE, "-q", "-e", "sched:sched_switch/prev_comm==\"sleep\"/,sched:sched_wak*", "-o", "switch.data", "--", "sleep", "0.1"], check=False)
+text = run([RESOLVE, "-q", "-f", "trace", "switch.data"]).stdout if not p.returncode else ""
+tap.check(os.stat("names").st_size == 0 and "prev_comm=sleep" in text and "sched:sched_waking" in text, "there, tracepoints: one, and a pattern", p.stderr, text)
+p = run([*hidden, CAPTURE, "--list", "sched:sched_switch"], check=False)
+tap.check("sched:sched_switch\n" in p.stdout and "    pid_t prev_pid\n" in p.stdout, "there, --list of tracepoints", p.stderr, p.stdout)
+p = run([*hidden, CAPTURE, "--check"], check=False)
+tap.check("yes tracepoints" in p.stdout and "yes system calls" in p.stdout, "there, --check", p.stdout)
 p = run([CAPTURE, "-e", "uprobe:./hello:funcd", "--", "./hello"], check=False)
 tap.check(p.returncode == 2 and "near it: func_d" in p.stderr, "a wrong name: the nearest ones", p.stderr)
 p = run([CAPTURE, "-e", "uprobe:./hello:unc_*", "--", "./hello"], check=False)
