@@ -28,6 +28,26 @@ enum {
 	TRACING_DATA = 1,
 };
 
+/* Has a tracepoint such a field: "field:u64 a0;" of arguments of functions (capture --args),
+ * "field:u64 ret;" of what they return? */
+static bool has_field(const struct perf_file *f, const char *field)
+{
+	const uint8_t *formats;
+	size_t n;
+
+	formats = perf_file_feature(f, TRACING_DATA, &n);
+	return formats && memmem(formats, n, field, strlen(field));
+}
+
+static void settle_values(struct scheduler *c)
+{
+	const bool traces = c->opt->keep & PROFILE_KEEP_TRACE;
+
+	c->values.innermost = traces && has_field(c->p->file, "field:u64 a0;");
+	c->values.results = traces && has_field(c->p->file, "field:u64 ret;");
+	c->unwind.registers = values_are_wanted(&c->values);
+}
+
 static int worker_open(struct worker *w, struct err *err)
 {
 	struct scheduler *c = w->scheduler;
@@ -118,19 +138,6 @@ static uint64_t threads_sure(const char *path, bool is_compressed)
 	return 1 + (uint64_t)st.st_size * (is_compressed ? COMPRESSED_TIMES : 1) / BYTES_PER_THREAD;
 }
 
-/* Has a tracepoint such a field: "field:u64 a0;" of arguments of functions (capture --args),
- * "field:u64 ret;" of what they return? */
-static bool has_field(const struct perf_file *f, const char *field)
-{
-	const uint8_t *formats;
-	size_t n;
-
-	if (perf_file_info(f)->is_pipe)
-		return false;
-	formats = perf_file_feature(f, TRACING_DATA, &n);
-	return formats && memmem(formats, n, field, strlen(field));
-}
-
 static struct scheduler *scheduler_new(struct loaded *p, const struct load_options *opt)
 {
 	struct scheduler *c = calloc(1, sizeof *c);
@@ -143,9 +150,6 @@ static struct scheduler *scheduler_new(struct loaded *p, const struct load_optio
 	c->unwind = opt->unwind;
 	c->unwind.places |= !opt->no_stitch;
 	c->values = opt->values;
-	c->values.innermost = opt->keep & PROFILE_KEEP_TRACE && has_field(p->file, "field:u64 a0;");
-	c->values.results = opt->keep & PROFILE_KEEP_TRACE && has_field(p->file, "field:u64 ret;");
-	c->unwind.registers = values_are_wanted(&c->values);
 	c->unwind.jit = p->jit;
 	if (!c->unwind.arch)
 		c->unwind.arch = perf_file_info(p->file)->arch;
@@ -185,8 +189,12 @@ static void threads_run(struct scheduler *c)
 	unsigned i;
 
 	c->n = 1;
-	/* Threads that are certain to get work prefault until then. */
 	pthread_mutex_lock(&c->lock);
+	/* What a pipe holds stands in records before its first sample. */
+	if (perf_file_info(c->p->file)->is_pipe)
+		read_stage(&c->workers[0]);
+	settle_values(c);
+	/* Threads that are certain to get work prefault until then. */
 	while (c->n < c->n_sure && c->n < c->n_max)
 		grow(c);
 	pthread_mutex_unlock(&c->lock);

@@ -433,6 +433,14 @@ for options in ["--where", "i == 1"], ["--where", "i == 1", "--event", "call:./s
               f"{' '.join(options)}: a call has its end", calls)
 text = run([RESOLVE, "-q", "-f", "folded", "--weigh", "duration", "--where", "i == 1", "perf.data"]).stdout
 tap.check(text.count("\n") == 1 and text.startswith("short;") and 3000000 <= int(text.rsplit(" ", 1)[1]) < 10 ** 9, "--where --weigh duration", text)
+with open("pipe.data", "wb") as out:
+    subprocess.run([CAPTURE, "-q", "--args", "-e", "call:./short:nothing,call:./short:next", "-o", "-", "--", "./short"], stdin=subprocess.DEVNULL, stdout=out, check=True)
+for source in "pipe.data", "-":
+    with open("pipe.data", "rb") as data:
+        text = subprocess.run([RESOLVE, "-q", "-f", "trace", source], stdin=data, stdout=subprocess.PIPE, check=True, text=True).stdout
+    calls = [m.groups()[2:] for m in CALL.finditer(text)]
+    tap.check(calls == [c for i in range(3) for c in (("nothing", f"a={i}", None), ("next", f"i={i}", str(i + 1)))],
+              f"by a pipe ({source}): parameters by name, and no result of a function that has none", text)
 capture("-e", "uprobe:./short:kind", "--", "./short")
 text = run([RESOLVE, "-q", "-f", "folded", "--by", "arg:i", "perf.data"]).stdout
 tap.check([(line.split(";")[0], int(line.rsplit(" ", 1)[1])) for line in text.splitlines()] == [(str(i), 100) for i in range(4)],
