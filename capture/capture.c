@@ -420,7 +420,7 @@ static void begin_late(struct recording *r, uint64_t now)
 {
 	r->enable_ns = 0;
 	if (r->drain.switched)
-		switch_mark_time(&r->drain, now, NULL);
+		switch_mark_pause(&r->drain, false, now, NULL);
 	if (r->drain.switched && r->session.command_pid && !r->flight.on)
 		switch_begin_sleepers(&r->drain, now, NULL);
 	session_enable(&r->session, RING_SAMPLES, true);
@@ -454,7 +454,8 @@ static int begin(struct recording *r, struct err *err)
 	 * samples, this loses none. */
 	priority_raise();
 	now = clock_ns(CLOCK_MONOTONIC);
-	if (r->drain.switched && !o->delay_ms && switch_mark_time(&r->drain, now, err))
+	if (r->drain.switched && (o->delay_ms ? switch_mark_pause(&r->drain, true, now, err)
+					      : switch_mark_time(&r->drain, now, err)))
 		return -(int)err->code;
 	if (o->delay_ms)
 		r->enable_ns = now + o->delay_ms * 1000000ull;

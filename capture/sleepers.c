@@ -47,8 +47,8 @@ struct sleepers {
 	size_t n_raw;
 };
 
-static int put_switch(struct drain *d, uint16_t misc, struct sleeper of, uint64_t time_ns,
-		      struct err *err)
+static int put_switch(struct drain *d, uint16_t misc, struct sleeper of, uint32_t cpu,
+		      uint64_t time_ns, struct err *err)
 {
 	const struct event *e = switch_event(d->session);
 	const struct {
@@ -62,6 +62,7 @@ static int put_switch(struct drain *d, uint16_t misc, struct sleeper of, uint64_
 		.pid = (uint32_t)of.pid,
 		.tid = (uint32_t)of.tid,
 		.time_ns = time_ns,
+		.cpu = cpu,
 		.id = session_any_id(d->session, (size_t)(e - d->session->events)),
 	};
 
@@ -71,7 +72,13 @@ static int put_switch(struct drain *d, uint16_t misc, struct sleeper of, uint64_
 
 int switch_mark_time(struct drain *d, uint64_t time_ns, struct err *err)
 {
-	return put_switch(d, 0, (struct sleeper){0, 0}, time_ns, err);
+	return put_switch(d, 0, (struct sleeper){0, 0}, 0, time_ns, err);
+}
+
+int switch_mark_pause(struct drain *d, bool begins, uint64_t time_ns, struct err *err)
+{
+	return put_switch(d, begins ? PERF_RECORD_MISC_SWITCH_OUT : 0, (struct sleeper){0, 0},
+			  UINT32_MAX, time_ns, err);
 }
 
 /* ---- the fields of the tracepoint ----------------------------------------------------------- */
@@ -278,7 +285,8 @@ int switch_begin_sleepers(struct drain *d, uint64_t begin_ns, struct err *err)
 	int rc = add_sleepers(&s, err);
 
 	for (size_t i = 0; i < s.they_are.n && !rc; i++)
-		rc = put_switch(d, PERF_RECORD_MISC_SWITCH_OUT, s.they_are.v[i], begin_ns + 1, err);
+		rc = put_switch(d, PERF_RECORD_MISC_SWITCH_OUT, s.they_are.v[i], 0, begin_ns + 1,
+				err);
 	vec_done(&s.they_are);
 	return rc;
 }

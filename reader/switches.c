@@ -346,7 +346,7 @@ void switches_begin_thread(struct perf_file *f, uint32_t pid, uint32_t tid, uint
 {
 	struct switch_thread *t = find(&f->switches, tid);
 
-	if (t && state == SWITCH_ON)
+	if (f->switches.paused || (t && state == SWITCH_ON))
 		return; /* an exec of what is known already */
 	note_time(&f->switches, time_ns);
 	t = t ? t : find_or_add(f, pid, tid);
@@ -410,6 +410,8 @@ int switches_end_thread(struct perf_file *f, uint32_t tid, uint64_t time_ns)
 {
 	struct switch_thread *t = find(&f->switches, tid);
 
+	if (f->switches.paused)
+		return 0;
 	note_time(&f->switches, time_ns);
 	return t ? end_thread(f, t, time_ns) : 0;
 }
@@ -557,6 +559,29 @@ static bool trailer_place(const struct perf_file *f, const struct record_view *v
 	return buf_ok(&b);
 }
 
+/* What capture marks is of no processor: where nothing is recorded, and where it is again, as if it
+ * began there. */
+static bool is_pause(const struct perf_file *f, const struct record_view *v, uint64_t now)
+{
+	const struct event *e = events_of_trailer(&f->events, &v->b);
+	const uint64_t type = e ? e->pub.attr.sample_type : 0;
+	const size_t size = (size_t)(v->b.end - v->b.data);
+	struct buf b = v->b;
+
+	if (!(type & PERF_SAMPLE_CPU) || type & (PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID))
+		return false;
+	buf_seek(&b, size - e->trailer_time_pos + 8);
+	return buf_u32(&b) == UINT32_MAX && now;
+}
+
+static void pause_or_go_on(struct switches *w, bool pauses, uint64_t now)
+{
+	w->paused = pauses;
+	w->first_ns = now;
+	if (now > w->last_ns)
+		w->last_ns = now;
+}
+
 int apply_switch(struct perf_file *f, struct record_view *v)
 {
 	struct switches *w = &f->switches;
@@ -566,6 +591,10 @@ int apply_switch(struct perf_file *f, struct record_view *v)
 
 	if (!trailer_place(f, v, &pid, &tid, &now))
 		return 0;
+	if (!tid && is_pause(f, v, now)) {
+		pause_or_go_on(w, v->misc & MISC_SWITCH_OUT, now);
+		return 0;
+	}
 	note_time(w, now);
 	if (!tid)
 		return 0; /* the idle task, and the beginning and the end that capture marks */

@@ -66,6 +66,7 @@ struct switches {
 	bool on;
 	bool wanted; /* sched:sched_switch is to be weighed, whatever it is called */
 	bool wall;   /* all is one event, with the samples of clocks */
+	bool paused; /* nothing of switches is recorded (capture -D) */
 	uint64_t least_ns;
 	bool foreign_pids; /* the kernel's own, not those of this container */
 	const struct perf_event *events[SWITCH_KINDS]; /* that are delivered */

@@ -439,6 +439,10 @@ for option in ("--off-cpu", "--wall"):
     waits = folded("hangs.data", "--event", option[2:], check=False)
     tap.check(q.returncode == 7 and all(0 < of(waits, word) <= took for word in ("blocks", "stuck")),
               f"{option} -D: a command that waits all the time is there, and its exit status", waits, took, q.stderr)
+    times = sums("hangs.data")
+    # What it did before samples began is no time of the recording.
+    tap.check(times["unknown"] == 0 and 0 < times["wall"] <= 2 * (took - 0.3) and times["on"] < 0.1 * times["wall"],
+              f"{option} -D: times begin when samples do", times, took)
 q = record("--off-cpu", "--snapshot=1", "-o", "flight.data", "./hangs", "90")
 until_open(q)
 time.sleep(3)  # its beginning is older than the window
