@@ -68,6 +68,9 @@ table() {
 		test file /usr/share/cargo/registry/addr2line-*	librust-addr2line-dev	=	=	rust-addr2line-devel
 		test command node			nodejs			=	=	nodejs
 		test command javac			default-jdk-headless	=	=	java-latest-openjdk-devel
+		test command luajit			luajit			=	=	luajit
+		test command php			php-cli			=	=	php-cli
+		test command erlc			erlang-base		=	=	erlang-erts
 		test file /usr/lib/python3/dist-packages/scipy python3-scipy	=	=	python3-scipy
 		test command chromium			chromium		=	=	chromium
 		test file /usr/lib/*/openblas-pthread	libopenblas0-pthread	=	=	openblas

@@ -16,6 +16,7 @@ from nowhere import ARM64_NOWHERE, RESOLVE_NOWHERE, elsewhere
 tap = Tap()
 need_events()
 os.environ["XDG_CACHE_HOME"] = os.path.abspath("cache")
+os.environ["CCACHE_DISABLE"] = "1"  # by which clang would run the first time only
 ROOT = os.geteuid() == 0
 GO = """package main
 import ("os"; "sort"; "strconv")
@@ -63,6 +64,13 @@ ids = iter(range(1, 99))
 run_lines, gone_lines, expected = [], [], []
 
 
+def has(tool, what):
+    """Or a line that says what is left out."""
+    if not have(tool):
+        tap.skip(what, f"no {tool} here")
+    return have(tool)
+
+
 def link(name, obj, *flags):
     """One more program of an object: another build id."""
     run(["g++", obj, "-o", name, "-pthread", f"-Wl,--build-id=0x{next(ids):040x}", *flags])
@@ -85,7 +93,7 @@ def debug_forms():
     run(["objcopy", "--strip-all", "--add-gnu-debuglink=separate.debug", "separate"])
     for name in "plain", "split", "packed", "separate":
         runs(name)
-    if have("dwz"):
+    if has("dwz", "DWARF that two files share"):
         link("dwz1", "t.o")
         link("dwz2", "t.o")
         run(["dwz", "-m", "common.debug", "dwz1", "dwz2"])
@@ -97,10 +105,11 @@ def corners():
         f.write(CORNERS)
     run(["gcc", "-O2", "corners.c", "-o", "corners"])
     runs("corners", "./corners", "main;copy_loop")
+    runs(os.path.basename(sys.executable), f"{sys.executable} -c 'import json\nfor i in range(300): json.loads(json.dumps({{str(k): [k] * 9 for k in range(60)}}))'", "Py_RunMain")
 
 
 def languages():
-    if have("go"):
+    if has("go", "Go"):
         with open("go.go", "w") as f:
             f.write(GO)
         run(["go", "build", "-o", "gone1", "go.go"], env={**os.environ, "GOCACHE": os.path.abspath("gocache"), "GO111MODULE": "off"},
@@ -110,18 +119,18 @@ def languages():
         run(["objcopy", "--strip-all", "--remove-section=.note.gnu.build-id", "goprog", "gostripped"])
         runs("goprog", "./goprog 150", "main.work", "runtime.main")
         runs("gostripped", "./gostripped 150", "main.work", "runtime.main")
-    if have("clang"):
+    if has("clang", "a compiler"):
         with open("small.c", "w") as f:
             f.write("".join(f"int f{i}(int n) {{ int s = 0; while (n--) s += n * {i} ^ s >> 3; return s; }}\n" for i in range(150)))
         runs("clang", "clang -O2 -c small.c -o small.o", "main", "llvm::")
-    if have("node"):
+    if has("node", "JavaScript"):
         with open("n.js", "w") as f:
             f.write(NODE)
         runs("node", "sh -c 'echo $$ >> pids; exec node --perf-basic-prof n.js'", "node::Start")
-    if have("javac"):
+    if has("javac", "Java"):
         run(["javac", "-d", ".", os.path.join(PROGRAMS, "Chain.java")])
         runs("java", "java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp . Chain 150 > /dev/null", "JavaMain")
-    if have("rustc"):
+    if has("rustc", "Rust"):
         run(["rustc", "-O", "-g", "-o", "rusty", os.path.join(PROGRAMS, "rusty.rs")])
         runs("rusty", "./rusty 0.2 > /dev/null", "main")
     interpreters()
@@ -129,15 +138,15 @@ def languages():
 
 def interpreters():
     """Whose compiled code no file has."""
-    if have("luajit"):
+    if has("luajit", "LuaJIT"):
         with open("l.lua", "w") as f:
             f.write("local e = os.clock() + .2 while os.clock() < e do local t = {} for i = 1, 5000 do t[i] = i * 7919 % 20011 end table.sort(t) end")
         runs("luajit", "luajit l.lua", "main")
-    if have("php"):
+    if has("php", "PHP's JIT"):
         with open("p.php", "w") as f:
             f.write("<?php function f($n) { return $n < 2 ? $n : f($n - 1) + f($n - 2); } $e = microtime(true) + .4; while (microtime(true) < $e) f(16);")
         runs("php", "php -d opcache.enable_cli=1 -d opcache.jit=tracing -d opcache.jit_buffer_size=16M p.php", "main")
-    if have("erlc"):
+    if has("erlc", "Erlang's JIT"):
         run(["erlc", os.path.join(PROGRAMS, "cycle.erl")])
         runs("1_scheduler", "sh -c 'echo $$ >> pids; exec erl +JPperf true +S 1 -noshell -run cycle main 300'", "cycle:f0/2")
 
@@ -215,10 +224,13 @@ def samples(text, form):
     return collections.Counter(text.split("\n\n") if form else text.splitlines())
 
 
-def compare(data, bundled, what, comms):
+BY_ID = "--debug-dir", os.path.abspath("byid")
+
+
+def compare(data, bundled, what, comms, *options):
     """All that resolve says of `data` beside the files, and of `bundled` where there are none."""
     for form in [], ["-f", "script"]:
-        a = run([RESOLVE, "--debug-dir", os.path.abspath("byid"), *form, data], check=False)
+        a = run([RESOLVE, *options, *form, data], check=False)
         b = elsewhere(bundled, *form, check=False)
         here, there = samples(a.stdout, form), samples(b.stdout, form)
         differ = list((here - there).elements()) + list((there - here).elements())
@@ -228,7 +240,7 @@ def compare(data, bundled, what, comms):
                   b.stderr[-500:])
         if not form:
             text = a.stdout
-        if ARM64_NOWHERE and not form:
+        if ARM64_NOWHERE:
             c = elsewhere(bundled, *form, check=False, command=ARM64_NOWHERE)
             tap.check(b.stdout == c.stdout, f"{what}: {' '.join(form) or 'folded'}, by resolve on 64-bit Arm", c.returncode, c.stdout[:300], c.stderr[-500:])
     if have("go"):
@@ -241,6 +253,26 @@ def compare(data, bundled, what, comms):
         # Of a program that a busy machine hardly lets run, all samples may be of the loader.
         few = 0 < sum(int(l.rsplit(" ", 1)[1]) for l in lines) < FEW_NS
         tap.check(not lacks or few, f"{what}: {comm} is in it", *lacks, *lines[:2])
+
+
+# Of vanishing() and layered(), by the name of the program.
+TOO_LATE = {"deleted": "deleted: no such file", "replaced": "replaced: gone; the file that is there now is of another build",
+            "77": "/memfd:exe (deleted): no such file", "inner": "/app/inner: no such file", "layered": "/app/layered: no such file"}
+
+
+def made_too_late(said, gone):
+    """A bundle of perf's recording, made when programs of it are gone: each is told, with the reason; none has the names of what is at its
+    path now, and what a recording made at once kept of the others is there."""
+    lines = [l for l in said.splitlines() if "not in it:" in l]
+    here = [TOO_LATE[comm] for comm, _ in gone]
+    tap.check(len(lines) == len(here) and all(any(l.endswith(w) for l in lines) for w in here), "perf: what is gone is told, each with its reason", *lines)
+    there = elsewhere("y.data", check=False)
+    for comm, functions in gone:
+        lines = of_comm(there.stdout, comm)
+        of = "memfd:exe" if comm == "77" else comm
+        named = [f for f in functions if any(f";{f}" in l for l in lines)]
+        tap.check(lines and not named and any(f"[{of}" in l for l in lines), f"perf: {comm} is gone, and has no names", *named, of, *lines[:3])
+    tap.check("code without names in" in there.stderr, "and that is said of it", there.stderr)
 
 
 def main():
@@ -262,10 +294,15 @@ def main():
         tap.check("bundle of" in p.stderr, "capture bundles", p.stderr)
         if ROOT:
             shutil.rmtree("box", ignore_errors=True)
-        compare(without_bundle("x.data", "here.data"), "x.data", "capture", expected)
-        perf_record("-e", "cpu-clock:u", "-F", "499", "--buildid-mmap", "--call-graph", "dwarf,16384", "-o", "perf.data", "sh", "run.sh")
-        run([RESOLVE, "--bundle", "-o", "y.data", "perf.data"])
-        compare("perf.data", "y.data", "perf", expected[:n])
+        compare(without_bundle("x.data", "here.data"), "x.data", "capture", expected, *BY_ID)
+        perf_record("-e", "cpu-clock:u", "-F", "499", "--buildid-mmap", "--call-graph", "dwarf,16384", "-o", "perf.data", "sh", "gone.sh")
+        if ROOT:
+            shutil.rmtree("box", ignore_errors=True)
+            p = run([RESOLVE, "--bundle", "-o", "y.data", "perf.data"])
+            made_too_late(p.stderr, expected[n:])
+            compare("perf.data", "y.data", "perf, of what is still there", expected[:n])
+        run([RESOLVE, *BY_ID, "--bundle", "-o", "y.data", "perf.data"])
+        compare("perf.data", "y.data", "perf", expected, *BY_ID)
     finally:
         clean_up()
 
