@@ -68,6 +68,20 @@ def shares(data, *options):
     return {r[2]: float(r[0].rstrip("%")) for r in rows if len(r) == 3 and not r[2].startswith("0x")}
 
 
+def counted(data):
+    """Samples, by perf script and by perf report."""
+    script = run(["perf", "script", "-i", data, "--no-inline", "-F", "comm,tid,time"]).stdout
+    report = run(["perf", "report", "-i", data, "--stdio", "--no-inline", "--no-children", "-g", "none", "-F", "sample,comm"]).stdout
+    return len(script.split("\n")) - 1, sum(int(l.split()[0]) for l in report.splitlines() if l.strip() and l[0] != "#")
+
+
+def perf_counts_it(data, name):
+    """perf runs on what --strip-stacks wrote, without errors, and finds as many samples."""
+    if have("perf"):
+        a, b = counted(data), counted("s.data")
+        tap.check(a == b and a[0] == a[1] > 20, f"--strip-stacks, {name}: perf script and perf report find as many samples", a, b)
+
+
 def perf_reports_it():
     """The same functions with the same shares, of their own and with what they called."""
     for options, room, more in ((["--no-children", "-F", "overhead,sym"], 0, 0), (["--children", "-F", "overhead_children,sym"], 3, 100)):
@@ -107,6 +121,7 @@ def without_stacks():
         run([RESOLVE, "-q", "--strip-stacks", "-o", "s.data", data])
         a, b = beside(data), elsewhere("s.data")
         tap.check(a.stdout == b.stdout and "main" in a.stdout, f"--strip-stacks, {name}: the same stacks", a.stdout[:300], b.stdout[:300], b.stderr[-300:])
+        perf_counts_it(data, name)
         p = beside("s.data", "--strip-stacks", "-o", "again.data")
         tap.check(elsewhere("again.data").stdout == a.stdout, f"--strip-stacks, {name}: of one that has none", p.stderr)
         if data == "k.data":
