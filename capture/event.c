@@ -88,6 +88,40 @@ static int unknown_event(const char *name, struct err *err)
 		       near ? "; did you mean " : ";", near ? near : "", near ? "?" : "");
 }
 
+/* "uprob:./prog:f": which kind of probe was meant; NULL: none. */
+static const char *near_prefix(const char *spec, size_t len)
+{
+	static const char *const words[] = {"uprobe", "uretprobe", "usdt",	"call",
+					    "return", "kprobe",	   "kretprobe", "tracepoint"};
+	const char *colon = memchr(spec, ':', len);
+	size_t n = colon ? (size_t)(colon - spec) : 0;
+	size_t best = 3, d;
+	const char *ret = NULL;
+	char word[16];
+
+	/* probe:NAME is what perf probe makes. */
+	if (n < 3 || n >= sizeof word || str_starts_with(spec, "probe"))
+		return NULL;
+	memcpy(word, spec, n);
+	word[n] = 0;
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		d = str_distance(word, words[i]);
+		if (d < best && d <= strlen(words[i]) / 3) {
+			best = d;
+			ret = words[i];
+		}
+	}
+	return ret;
+}
+
+static int unknown_probe(const char *spec, size_t len, const char *prefix, struct err *err)
+{
+	const char *colon = memchr(spec, ':', len);
+
+	return err_set(err, ERR_USAGE, NULL, "event '%.*s' is not known; did you mean %s%.*s?",
+		       (int)len, spec, prefix, (int)(spec + len - colon), colon);
+}
+
 /* "r1a8": the CPU's own event number in hexadecimal. */
 static bool find_raw(struct event *e, const char *s, size_t len)
 {
@@ -282,6 +316,8 @@ int event_parse(struct event *ret, const char *spec, size_t len, struct err *err
 			*ret = e;
 		return rc;
 	}
+	if (memchr(spec, '/', len) && near_prefix(spec, len))
+		return unknown_probe(spec, len, near_prefix(spec, len), err);
 	if (memchr(spec, '/', len) && (*spec == '/' || *spec == '.') && memchr(spec, ':', len))
 		return err_set(
 			err, ERR_USAGE, NULL,
@@ -301,6 +337,8 @@ int event_parse(struct event *ret, const char *spec, size_t len, struct err *err
 			return unknown_event(e.name, err);
 		mods = memchr(colon + 1, ':', len - word - 1);
 		rc = find_tracepoint(&e, spec, word, mods ? (size_t)(mods - spec) : len, err);
+		if (rc && near_prefix(spec, len))
+			return unknown_probe(spec, len, near_prefix(spec, len), err);
 		if (rc)
 			return rc;
 		colon = mods;

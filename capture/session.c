@@ -438,7 +438,7 @@ static void note_places(struct session *s, const struct event *e)
 		capture_note(s->result, "%s: taken for %s%s", e->name,
 			     found->places.v[0].inlined ? found->places.v[0].inlined
 							: found->places.v[0].name,
-			     found->places.n > 1 ? " and others that end like it" : "");
+			     found->places.n > 1 ? " and others like it" : "");
 	if (found->is_chosen)
 		capture_note(s->result,
 			     "%s: chosen when a program starts; those that it may be are probed",

@@ -397,6 +397,12 @@ static int add_meant(struct search *s, uint64_t plus)
 {
 	int rc = add_matching(s, plus);
 
+	if (!rc && !is_found(s) && s->pattern.normal_len) {
+		s->pattern.is_lax = true;
+		s->ret->n_left_out = 0;
+		rc = add_matching(s, plus);
+		s->ret->by_last_part = is_found(s);
+	}
 	if (!rc && !is_found(s) && !s->pattern.is_wild) {
 		s->pattern.last_part = s->ret->by_last_part = true;
 		s->ret->n_left_out = 0;

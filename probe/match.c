@@ -6,9 +6,48 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool matches(const char *p, size_t np, char star_sign, const char *s, size_t ns)
+/* What a name may have that the pattern leaves out. */
+enum { LACKS_NOTHING, LACKS_TEMPLATES = 1, LACKS_DEFAULTS = 2 };
+
+/* Where a list of template arguments is closed in which s[at] is, or begins; n: nowhere. */
+static size_t closing(const char *s, size_t n, size_t at)
 {
-	size_t i = 0, k = 0, star = SIZE_MAX, mark = 0;
+	size_t depth = 1;
+
+	for (at += s[at] == '<'; at < n; at++) {
+		depth += s[at] == '<';
+		if (s[at] == '>' && !--depth)
+			return at;
+	}
+	return n;
+}
+
+static bool ends_in_operator(const char *s, size_t n)
+{
+	static const char word[] = "operator";
+
+	n -= n && s[n - 1] == '<'; /* operator<< */
+	return n >= sizeof word - 1 && !memcmp(s + n - (sizeof word - 1), word, sizeof word - 1);
+}
+
+/* How much of a name a pattern may leave out at s[k]: all arguments of a template, or the last
+ * ones, which may be defaults. */
+static size_t left_out(const char *p, const char *p_end, const char *s, size_t ns, size_t k,
+		       unsigned lacks)
+{
+	size_t to = k;
+
+	if (lacks & LACKS_TEMPLATES && s[k] == '<' && !ends_in_operator(s, k))
+		to = closing(s, ns, k) + 1;
+	else if (lacks & LACKS_DEFAULTS && s[k] == ',' && p < p_end && *p == '>')
+		to = closing(s, ns, k);
+	return to > ns ? 0 : to - k;
+}
+
+static bool matches(const char *p, size_t np, char star_sign, const char *s, size_t ns,
+		    unsigned lacks)
+{
+	size_t i = 0, k = 0, star = SIZE_MAX, mark = 0, n;
 
 	/* On a mismatch the last star takes one character more. */
 	while (k < ns) {
@@ -18,6 +57,8 @@ static bool matches(const char *p, size_t np, char star_sign, const char *s, siz
 		} else if (i < np && (p[i] == '?' || p[i] == s[k])) {
 			i++;
 			k++;
+		} else if ((n = left_out(p + i, p + np, s, ns, k, lacks))) {
+			k += n;
 		} else if (star != SIZE_MAX) {
 			i = star + 1;
 			k = ++mark;
@@ -32,7 +73,7 @@ static bool matches(const char *p, size_t np, char star_sign, const char *s, siz
 
 bool glob_matches(const char *pattern, size_t pattern_len, const char *text, size_t len)
 {
-	return matches(pattern, pattern_len, '*', text, len);
+	return matches(pattern, pattern_len, '*', text, len, LACKS_NOTHING);
 }
 
 /* Finds which stars are wildcards: not those of types, "f(char*)", nor of Go's methods of pointers,
@@ -53,7 +94,7 @@ static void make_shape(struct pattern *p, bool literally)
 		p->shape[i] = c == '*' && !depth && !literally ? PATTERN_STAR : c;
 		p->is_wild |= p->shape[i] == PATTERN_STAR || (c == '?' && !literally);
 	}
-	if (memchr(p->text, '(', p->len))
+	if (memchr(p->text, '(', p->len) || memchr(p->text, '<', p->len))
 		p->normal_len = spelling_normal(p->shape, p->len, p->normal, sizeof p->normal);
 }
 
@@ -95,35 +136,36 @@ void pattern_done(struct pattern *p)
 }
 
 /* Is the name one of the namespaces' or classes' members that `text` names? */
-static bool ends_with_part(const char *name, size_t n, const char *text, size_t len)
+static bool ends_with_part(const char *name, size_t n, const char *text, size_t len, unsigned lacks)
 {
-	const char *end = name + n - len;
-
-	if (n <= len || memcmp(end, text, len))
-		return false;
-	return end[-1] == '.' || (end - name >= 2 && end[-1] == ':' && end[-2] == ':');
+	for (size_t i = 1; i < n; i++)
+		if ((name[i - 1] == '.' || (i >= 2 && name[i - 1] == ':' && name[i - 2] == ':')) &&
+		    matches(text, len, PATTERN_STAR, name + i, n - i, lacks))
+			return true;
+	return false;
 }
 
 static bool is_text(const struct pattern *p, const char *text, size_t len, const char *name,
-		    size_t n)
+		    size_t n, unsigned lacks)
 {
 	if (p->last_part)
-		return ends_with_part(name, n, text, len);
-	if (!p->is_wild)
+		return ends_with_part(name, n, text, len, lacks);
+	if (!p->is_wild && !lacks)
 		return n == len && !memcmp(name, text, n);
-	return matches(text, len, PATTERN_STAR, name, n);
+	return matches(text, len, PATTERN_STAR, name, n, lacks);
 }
 
 static bool is_same(const struct pattern *p, const char *name, size_t n)
 {
+	const unsigned lacks = LACKS_TEMPLATES | (p->is_lax ? LACKS_DEFAULTS : 0);
 	char normal[2 * PATTERN_MAX];
 
-	if (is_text(p, p->is_wild ? p->shape : p->text, p->len, name, n))
+	if (is_text(p, p->is_wild ? p->shape : p->text, p->len, name, n, LACKS_NOTHING))
 		return true;
-	if (!p->normal_len || !memchr(name, '(', n))
+	if (!p->normal_len)
 		return false;
 	n = spelling_normal(name, n, normal, sizeof normal);
-	return n && is_text(p, p->normal, p->normal_len, normal, n);
+	return n && is_text(p, p->normal, p->normal_len, normal, n, lacks);
 }
 
 static bool is_name(const struct pattern *p, const char *name)
@@ -202,6 +244,7 @@ bool pattern_matches(struct pattern *p, const char *symbol)
 	static const struct name_style simple = {.demangle = SYM_DEMANGLE_SIMPLE,
 						 .fold_clones = true};
 	const char *name;
+	const char *close;
 	size_t n, begin;
 
 	if (p->is_word && !memmem(symbol, strlen(symbol), p->text, p->len))
@@ -217,6 +260,11 @@ bool pattern_matches(struct pattern *p, const char *symbol)
 	n = without_arguments(name);
 	begin = without_return_type(name, n);
 	if (is_same(p, name, n) || is_name(p, name + begin) || is_same(p, name + begin, n - begin))
+		return true;
+	close = p->is_lax ? strrchr(name + n, ')') : NULL; /* behind it: const, && */
+	if (close && close[1] &&
+	    (is_same(p, name, (size_t)(close + 1 - name)) ||
+	     is_same(p, name + begin, (size_t)(close + 1 - name) - begin)))
 		return true;
 	name = demangle(&p->shortened, symbol, &simple);
 	return is_name(p, name) || is_bare_name(p, name);

@@ -19,6 +19,9 @@ struct pattern {
 	bool is_wild;
 	/* It is one plain word, which the symbols that it means contain, mangled or not. */
 	bool is_word;
+	/* Where nothing has just this name: "V<int>" is also V<int, A<int>>, as what is left out
+	 * may be defaults, and "f(int)" also f(int) const. */
+	bool is_lax;
 	bool last_part; /* also what stands behind "ns::", "Class::", "pkg." */
 	/* Its stars may be all of its name: "operator*". Meant is that, if there is one
 	 * (pattern_take_literally()). */

@@ -78,7 +78,8 @@ struct probe_places {
 	char path[PATH_MAX];		/* of the file, as this process opens it */
 	VEC(struct probe_place) places; /* by rising off, each once */
 	struct arena names;
-	/* No function has just this name; these have it behind a namespace, class or package. */
+	/* No function has just this name; these have it behind a namespace, class or package, or
+	 * with more template arguments, or const behind it. */
 	bool by_last_part;
 	/* The function is chosen when a program starts (STT_GNU_IFUNC): these are all that may be.
 	 */

@@ -106,4 +106,24 @@ for compiler in ("g++ -O2 -g", "g++ -O2 -gdwarf-4", "g++ -O2 -gsplit-dwarf -g") 
     ends, said = hits("uprobe:./in_cc:ns::W::get(int)", "./in_cc")
     tap.check(set(ends) == {"use;ns::W::get", "main;ns::W::get"}, f"{compiler}: a method with its arguments", ends, said)
 
+# ---- spellings ----------------------------------------------------------------------------------
+TEMPLATES = """template <class T, int N> struct A {
+	T v;
+	template <class U> __attribute__((noinline)) U f(U u) { __asm__ volatile(""); return u + (U)v; }
+	__attribute__((noinline)) T g(T u) const { __asm__ volatile(""); return u + v * N; }
+};
+int main() { A<int, 5> a{1}; A<double, 7> b{2}; return a.f<long>(1) + a.f<char>('c') + b.f<long>(3) + a.g(3) + b.g(1.5) == 0; }
+"""
+make("tm.cc", TEMPLATES, "g++ -O1 tm.cc -o tm")
+for name, want in (("A<int,5>::f", {"A<int, 5>::f<long>": 1, "A<int, 5>::f<char>": 1}), ("A<int, 5>::f", {"A<int, 5>::f<long>": 1, "A<int, 5>::f<char>": 1}),
+                   ("A<int,5>::f<long>", {"A<int, 5>::f<long>": 1}), ("A::f<long>", {"A<int, 5>::f<long>": 1, "A<double, 7>::f<long>": 1}),
+                   ("A<double,7>::g(double)", {"A<double, 7>::g": 1}), ("A<int>::g", {"A<int, 5>::g": 1})):
+    ends, said = hits(f"uprobe:./tm:{name}", "./tm")
+    tap.check({e.split(";")[-1]: n for e, n in ends.items()} == want, f"{name}: members of templates", ends, said)
+tap.check("taken for A<int, 5>::g(int) const" in said, "what a name was taken for is said", said)
+for wrong, right in (("uprob:./tm:main", "uprobe:./tm:main"), ("usd:tm:a:b", "usdt:tm:a:b"), ("kprob:do_exit", "kprobe:do_exit"),
+                     ("tracepont:sched:sched_switch", "tracepoint:sched:sched_switch")):
+    said = refused(wrong, "./tm")
+    tap.check(f"did you mean {right}?" in said, f"{wrong}: what was meant", said)
+
 tap.end()

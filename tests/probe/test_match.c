@@ -35,6 +35,67 @@ static bool means_last_part(const char *text, const char *symbol)
 	return is;
 }
 
+static bool means_laxly(const char *text, const char *symbol)
+{
+	struct pattern p;
+	bool is;
+
+	pattern_init(&p, text, strlen(text));
+	p.is_lax = true;
+	is = pattern_matches(&p, symbol);
+	pattern_done(&p);
+	return is;
+}
+
+/* Lists of template arguments: spaces, and what is left out. */
+static void templates(void **unused)
+{
+	static const char
+		f_long[] = "_ZN1AIiLi5EE1fIlEET_S2_", /* long A<int, 5>::f<long>(long) */
+		g[] = "_ZN1AIiLi5EE1gEi", st[] = "_ZN1AIiLi5EE2stEPKci",
+		add[] = "_ZN2ns3addIiEET_S1_S1_", less[] = "_ZNK2ns1BltERKS0_",
+		vec[] = "_ZN2ns3vecERKSt6vectorIiSaIiEEPSt3mapINSt7__cxx1112basic_stringIcSt11char_"
+			"traitsIcESaIcEEEmSt4lessIS9_ESaISt4pairIKS9_mEEE";
+	static const struct {
+		const char *text, *symbol;
+		bool is, is_laxly;
+	} rows[] = {
+		{"A<int,5>::f", f_long, true, true},
+		{"A<int, 5>::f", f_long, true, true},
+		{"A<int,5>::f<long>", f_long, true, true},
+		{"A::f<long>", f_long, true, true},
+		{"A::f<char>", f_long, false, false},
+		{"A<int,6>::f", f_long, false, false},
+		{"A<double,5>::f", f_long, false, false},
+		{"A<int,*>::f", f_long, true, true},
+		{"A<int,5>::*", f_long, true, true},
+		{"A<int,5>::f(long)", f_long, true, true},
+		{"A<int,5>::f(int)", f_long, false, false},
+		{"A<int,5>::g", g, true, true},
+		{"A<int,5>::f", g, false, false},
+		{"A<int>::g", g, false, true},
+		{"A<>::g", g, false, false},
+		{"A::st(const char*,int)", st, true, true},
+		{"ns::add(int,int)", add, true, true},
+		{"ns::add<int>(int,int)", add, true, true},
+		{"ns::add(int,long)", add, false, false},
+		{"ns::B::operator<", less, true, true},
+		{"ns::B::operator<(const ns::B&)", less, false, true},
+		{"ns::B::operator<(const ns::B&) const", less, true, true},
+		{"ns::vec(const std::vector<int>&, std::map<std::string, unsigned long>*)", vec,
+		 false, true},
+		{"ns::vec(const std::vector<long>&, std::map<std::string, unsigned long>*)", vec,
+		 false, false},
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		print_message("%s\n", rows[i].text);
+		assert_int_equal(means(rows[i].text, rows[i].symbol), rows[i].is);
+		assert_int_equal(means_laxly(rows[i].text, rows[i].symbol), rows[i].is_laxly);
+	}
+}
+
 static void names(void **unused)
 {
 	static const struct {
@@ -268,6 +329,7 @@ int main(void)
 		cmocka_unit_test(vector_instructions),
 		cmocka_unit_test(far_calls),
 		cmocka_unit_test(names),
+		cmocka_unit_test(templates),
 		cmocka_unit_test(last_parts),
 		cmocka_unit_test(globs),
 		cmocka_unit_test(distances),
