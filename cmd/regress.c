@@ -1,7 +1,6 @@
 /* regress.c - the command `regress`: compares runs of two builds, and reports what got slower. */
 #include "base/vec.h"
 #include "cmd/regress_options.h"
-#include "cmd/regress_place.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +16,7 @@
 
 #include "cmd/args.h"
 #include "cmd/confine.h"
+#include "cmd/regress_place.h"
 #include "cmd/write_file.h"
 
 enum { EXIT_FINE = 0, EXIT_SLOWER = 1, EXIT_TROUBLE = 2, EXIT_INCONCLUSIVE = 3, EXIT_APART = 4 };
@@ -198,6 +198,19 @@ static int compare(struct regress_command *c, struct regress_bench *b, const cha
 	return rc || !has_runs ? rc : regress_compare(b->g, err);
 }
 
+/* So that the second look is not at the places of the first one's last round. */
+static int place_anew(const struct regress_bench *b, struct err *err)
+{
+	const path_list *paths = b->sides.paths;
+	path_list files = {0};
+	int rc = regress_place_learn(paths[SIDE_BASE].v[0], paths[SIDE_NEW].v[0], &files, err);
+
+	if (!rc)
+		regress_place_draw(&files);
+	regress_place_done(&files);
+	return rc;
+}
+
 /* Records again what the first comparison flagged. */
 static int record_again(struct regress_command *c, struct err *err)
 {
@@ -214,8 +227,8 @@ static int record_again(struct regress_command *c, struct err *err)
 		if (!c->quiet)
 			fprintf(stderr, "regress: %s%s%zu flagged; recording again to confirm\n",
 				b->name ? b->name : "", b->name ? ": " : "", b->earlier.flagged.n);
-		regress_place_anew(b->g);
-		rc = record(c, b, err);
+		rc = place_anew(b, err);
+		rc = rc ? rc : record(c, b, err);
 	}
 	return rc;
 }

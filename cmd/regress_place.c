@@ -1,21 +1,27 @@
 /* regress_place.c - gives programs another place in memory. Pages of a file stay where they are as
- * long as it is cached. Should that place make it slower, a second look at the same pages would
- * find the same again. (One program was 12 % slower than others with the same code for some
- * minutes; that its place was the cause is likely, not shown.) */
+ * long as it is cached, and where that is may make it faster or slower: all runs of a side would
+ * share that, and a second look at the same pages would find the same again. Drawn anew for each
+ * round, the place is one of the things in which runs of one side differ. */
 #include "cmd/regress_place.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PIECE = 1 << 16 };
+#include "base/vec.h"
+#include "reader/reader.h"
+
+/* Larger files stay where they are: to read them for each round would take longer than the runs. */
+enum { PIECE = 1 << 16, SIZE_MAX_BYTES = 256 << 20 };
 
 static int open_module(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
 
-	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode))) {
+	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size > SIZE_MAX_BYTES)) {
 		close(fd);
 		fd = -1;
 	}
@@ -38,25 +44,91 @@ static void read_all(int fd)
 }
 
 /* What cannot be opened, as of another mount namespace, stays where it is. */
-static void each_module(const struct regress *g, void (*act)(int fd))
+static void each_file(const path_list *files, void (*act)(int fd))
 {
-	const char *path;
-	bool is_common;
 	size_t i;
-	int s, fd;
+	int fd;
 
-	for (s = 0; s < SIDE_N; s++)
-		for (i = 0; (path = regress_module(g, (enum side)s, i, &is_common)); i++) {
-			fd = is_common || *path != '/' ? -1 : open_module(path);
-			if (fd < 0)
-				continue;
-			act(fd);
-			close(fd);
-		}
+	for (i = 0; i < files->n; i++) {
+		fd = *files->v[i] == '/' ? open_module(files->v[i]) : -1;
+		if (fd < 0)
+			continue;
+		act(fd);
+		close(fd);
+	}
 }
 
-void regress_place_anew(const struct regress *g)
+void regress_place_draw(const path_list *files)
 {
-	each_module(g, forget);
-	each_module(g, read_all);
+	each_file(files, forget);
+	each_file(files, read_all);
+}
+
+static bool has(const path_list *files, const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < files->n; i++)
+		if (!strcmp(files->v[i], path))
+			return true;
+	return false;
+}
+
+static int add(path_list *files, const char *path)
+{
+	char *copy = strdup(path);
+
+	if (copy && !vec_push(files, copy))
+		return 0;
+	free(copy);
+	return -1;
+}
+
+/* The files of which a run mapped code. A recording that cannot be read has none; what compares the
+ * runs will say so. */
+static int files_of(const char *recording, path_list *files)
+{
+	struct perf_file *f = NULL;
+	struct perf_batch *batch;
+	struct err ignored = {0};
+	int rc = perf_file_open(&f, recording, NULL, &ignored);
+	size_t i;
+
+	if (rc)
+		return 0;
+	while ((rc = perf_file_read(f, &batch, &ignored)) > 0)
+		perf_batch_release(f, batch);
+	for (i = 0, rc = 0; !rc && i < perf_file_dso_count(f); i++) {
+		const struct dso *dso = perf_file_dso(f, i);
+
+		if (dso->kind == DSO_FILE && dso->code_size && !has(files, dso->path))
+			rc = add(files, dso->path);
+	}
+	perf_file_close(f);
+	return rc;
+}
+
+int regress_place_learn(const char *base, const char *new, path_list *files, struct err *err)
+{
+	path_list side[2] = {{0}};
+	int rc = files_of(base, &side[0]), s;
+	size_t i;
+
+	rc = rc ? rc : files_of(new, &side[1]);
+	for (s = 0; s < 2; s++)
+		for (i = 0; !rc && i < side[s].n; i++)
+			if (!has(&side[!s], side[s].v[i]))
+				rc = add(files, side[s].v[i]);
+	for (s = 0; s < 2; s++)
+		regress_place_done(&side[s]);
+	return rc ? err_nomem(err) : 0;
+}
+
+void regress_place_done(path_list *files)
+{
+	size_t i;
+
+	for (i = 0; i < files->n; i++)
+		free(files->v[i]);
+	vec_done(files);
 }

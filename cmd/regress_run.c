@@ -13,6 +13,7 @@
 
 #include "base/vec.h"
 #include "cmd/clean.h"
+#include "cmd/regress_place.h"
 
 /* Finds `capture`: beside this program, else in PATH. */
 static void find_capture(char *path, size_t size)
@@ -174,11 +175,54 @@ static char *path_of(const struct regress_run_options *o, unsigned side, unsigne
 	return path;
 }
 
+/* Each side once. The order is random, so that nothing periodic favours one of them. */
+static int record_round(const struct regress_run_options *o, const char *capture, unsigned round,
+			path_list *sides[2], struct err *err)
+{
+	unsigned turn, order = 0;
+	int rc = 0;
+
+	if (getrandom(&order, sizeof order, 0) != sizeof order)
+		order = round;
+	for (turn = 0; !rc && turn < 2; turn++) {
+		unsigned side = (order + turn) & 1;
+		char *path = path_of(o, side, round);
+
+		if (!path)
+			return err_nomem(err);
+		show_round(o, round, side);
+		rc = record(o, capture, side, path, err);
+		if (vec_push(sides[side], path))
+			return err_nomem(err);
+	}
+	return rc;
+}
+
+/* The first round tells which files are to be drawn another place for the others. */
+static int record_rounds(const struct regress_run_options *o, const char *capture,
+			 path_list *sides[2], struct err *err)
+{
+	path_list files = {0};
+	unsigned round;
+	int rc = 0;
+
+	for (round = 1; !rc && round <= o->runs; round++) {
+		regress_place_draw(&files);
+		rc = record_round(o, capture, round, sides, err);
+		if (!rc && round == 1 && o->runs > 1)
+			rc = regress_place_learn(sides[0]->v[sides[0]->n - 1],
+						 sides[1]->v[sides[1]->n - 1], &files, err);
+	}
+	regress_place_done(&files);
+	return rc;
+}
+
 int regress_run_record(const struct regress_run_options *o, path_list *base, path_list *new,
 		       struct err *err)
 {
-	char capture[PATH_MAX], *path;
-	unsigned round, turn, order = 0;
+	path_list *sides[] = {base, new};
+	char capture[PATH_MAX];
+	unsigned round, turn;
 	int rc = 0;
 
 	if (mkdir(o->dir, 0777) && errno != EEXIST)
@@ -187,23 +231,7 @@ int regress_run_record(const struct regress_run_options *o, path_list *base, pat
 	for (round = 0; !rc && round < o->warmup; round++)
 		for (turn = 0; !rc && turn < 2; turn++)
 			rc = warm_up(o, turn, err);
-	for (round = 1; !rc && round <= o->runs; round++) {
-		/* The order of the sides is random, so that nothing periodic favours one of them.
-		 */
-		if (getrandom(&order, sizeof order, 0) != sizeof order)
-			order = round;
-		for (turn = 0; !rc && turn < 2; turn++) {
-			unsigned side = (order + turn) & 1;
-
-			path = path_of(o, side, round);
-			if (!path)
-				return err_nomem(err);
-			show_round(o, round, side);
-			rc = record(o, capture, side, path, err);
-			if (vec_push(side ? new : base, path))
-				return err_nomem(err);
-		}
-	}
+	rc = rc ? rc : record_rounds(o, capture, sides, err);
 	if (!o->quiet && isatty(STDERR_FILENO))
 		fprintf(stderr, "\n");
 	return rc;

@@ -54,19 +54,6 @@ int regress_add_module(struct regress *g, enum side side, const char *path,
 	return 0;
 }
 
-const char *regress_module(const struct regress *g, enum side side, size_t i, bool *is_common)
-{
-	const struct side_code *mine = &g->code[side], *its = &g->code[!side];
-	size_t k;
-
-	*is_common = false;
-	if (i >= mine->builds.n)
-		return NULL;
-	for (k = 0; k < its->builds.n; k++)
-		*is_common |= !strcmp(its->builds.v[k].path, mine->builds.v[i].path);
-	return mine->builds.v[i].path;
-}
-
 static int see_function(struct side_code *c, struct ran r)
 {
 	uint32_t hash = (uint32_t)hash_u64(hash_u64(r.off) ^ pair_key(r.build, r.key)), id;

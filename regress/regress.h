@@ -206,9 +206,6 @@ int regress_add_run(struct regress *g, enum side side, const char *name, const s
  * known can the code of both sides be shown to be the same. Returns 0 or negative. */
 int regress_add_module(struct regress *g, enum side side, const char *path,
 		       const struct build_id *id, struct err *err);
-/* The i-th file of a side that had code mapped, by its path; NULL: there are no more. *is_common:
- * the other side had the same path. */
-const char *regress_module(const struct regress *g, enum side side, size_t i, bool *is_common);
 /* Adds an earlier run of the base, from which the variation of functions between runs is estimated.
  * The runs of a session were recorded together, of one build; runs are compared only within their
  * session, so changes since then do not matter. Runs that are not comparable with today's, or too
