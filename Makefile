@@ -223,6 +223,8 @@ truth: tests-built
 # form), then drawn ones and trends.
 exam-regress: deps all
 	@python3 bench/exam_record.py --dir build/exam-regress $(E)
+	@python3 bench/exam_judge.py --dir build/exam-regress --anew -v >/dev/null
+	@python3 bench/exam_record.py --dir build/exam-regress $(E) --again
 	@python3 bench/exam_judge.py --dir build/exam-regress --anew -v
 	@python3 bench/exam_drawn.py --jobs 300 --seed 1000
 	@python3 bench/exam_trend.py --series 100

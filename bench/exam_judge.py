@@ -46,8 +46,9 @@ def cut_apart(folder, times):
         os.rename(path + ".tmp", path)
 
 
-def judge(base, new):
-    p = subprocess.run([f"{BIN}/regress", "-q", "--json", "-", "--base", *base, "--new", *new], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def judge(base, new, first=None):
+    """first: the report of which this is the second look."""
+    p = subprocess.run([f"{BIN}/regress", *(["confirm", first] if first else []), "-q", "--json", "-", "--base", *base, "--new", *new], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if p.returncode == 2:
         return {"refused": p.stderr.strip()}
     r = json.loads(p.stdout)
@@ -63,20 +64,38 @@ def pairs(meta):
         yield ({"A/A": "A/A", "tre": side, "pow": side, "bim": f"two speeds, {meta.get('percent')} % apart, 3 runs"}[meta["kind"][:3]], side)
 
 
-def judged(folder, anew):
-    kept = f"{folder}/verdicts.json"
-    if os.path.exists(kept) and not anew:
-        with open(kept) as f:
-            return json.load(f)
+def runs_of(folder):
+    """meta.json, {side: paths of its runs}"""
     with open(f"{folder}/meta.json") as f:
         meta = json.load(f)
     names = {side: [f"{folder}/{side.replace(' ', '-')}-{i}" for i in range(meta["runs"])] for side in meta["sides"]}
     if "times" in meta:
         cut_apart(folder, meta["times"])
-        runs = {side: [f"{name}.script" for name in some] for side, some in names.items()}
-    else:
-        runs = {side: [profile(f"{name}.data") for name in some] for side, some in names.items()}
+        return meta, {side: [f"{name}.script" for name in some] for side, some in names.items()}
+    return meta, {side: [profile(f"{name}.data") for name in some] for side, some in names.items()}
+
+
+def second_look(folder, first):
+    """The row of the gate with --confirm: what was flagged is judged by the runs of `second`, and by these alone."""
+    if not any(r["gated"] or r["verdict"] == "suspect" for r in first.get("rows", [])):
+        return {**first, "kind": "A/A, the gate with --confirm"}
+    if not os.path.exists(f"{folder}/second/meta.json"):
+        return None
+    with open(f"{folder}/flagged.json", "w") as f:
+        json.dump({"schema": "unspool-regress/1", "findings": first["rows"]}, f)
+    _, runs = runs_of(f"{folder}/second")
+    return {**first, "kind": "A/A, the gate with --confirm", **judge(runs["base"], runs["new"], f"{folder}/flagged.json")}
+
+
+def judged(folder, anew):
+    kept = f"{folder}/verdicts.json"
+    if os.path.exists(kept) and not anew:
+        with open(kept) as f:
+            return json.load(f)
+    meta, runs = runs_of(folder)
     out = [{"kind": kind, "group": meta["kind"], "side": side, "load": meta["load"], "touched": meta.get("touched", {}).get(side), **judge(runs[meta["sides"][0]], runs[side])} for kind, side in pairs(meta)]
+    if meta["kind"].startswith("A/A"):
+        out += filter(None, [second_look(folder, out[0])])
     with open(kept + ".tmp", "w") as f:
         json.dump(out, f)
     os.rename(kept + ".tmp", kept)

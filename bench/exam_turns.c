@@ -1,5 +1,6 @@
 /* turns FILE: runs each line of FILE by a shell, one after the other; writes the times around each
- * to standard output. */
+ * to standard output. A line of "place" and files puts these elsewhere in memory, as `regress run`
+ * does. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,12 +16,33 @@ static double now(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* Out of the page cache, and read again. */
+static void place_anew(char *files)
+{
+	static char piece[65536];
+	char *end, *path = strtok_r(files, " ", &end);
+
+	for (; path; path = strtok_r(NULL, " ", &end)) {
+		int fd = open(path, O_RDONLY);
+
+		fdatasync(fd);
+		posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+		while (read(fd, piece, sizeof piece) > 0)
+			;
+		close(fd);
+	}
+}
+
 int main(int n, char **v)
 {
 	static char line[65536];
 	FILE *f = n > 1 ? fopen(v[1], "r") : NULL;
 	while (f && fgets(line, sizeof line, f)) {
 		line[strcspn(line, "\n")] = 0;
+		if (!strncmp(line, "place ", 6)) {
+			place_anew(line + 6);
+			continue;
+		}
 		double start = now();
 		pid_t pid = fork();
 		if (!pid) {
