@@ -27,7 +27,8 @@
  *	B what rt_sigprocmask() does	a code of arch_prctl()	g flags of getrandom()
  *	m flags of mremap()	c a clock	j flags of timers
  *	q of timerfd_create()	l of splice()		U a user or group, or -1 for none
- *	n permissions and type of a new file	v its device	J of objects of System V */
+ *	n permissions and type of a new file	v its device	J of objects of System V
+ *	z, r, y struct sockaddr, clone_args, open_how, as long as the next argument says */
 struct syscall {
 	char name[32];
 	char args[SYSCALL_ARGS_MAX + 1];

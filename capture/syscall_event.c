@@ -134,12 +134,20 @@ enum {
 	SLOTS = 64, /* threads between the probe and the call, in two rings */
 	RAW_MAX = 4 * 1024 + 256,
 	/* The RAW part of a probe: u64 common fields, u64 address, u64 arguments[4]; then of paths
-	 * four __data_loc, of buffers 32 bytes. */
+	 * four __data_loc and that of the thread's name, of buffers 32 bytes, of structures what
+	 * struct_fields says. */
 	PROBED_ARGS = 4,
 	PROBED_ARGS_AT = 16,
 	PROBED_TEXTS_AT = PROBED_ARGS_AT + 8 * PROBED_ARGS,
 };
-enum { TEXTS_PATHS = 1, TEXTS_BUFFERS = 2, TEXTS_KINDS = 2 };
+enum { TEXTS_PATHS = 1, TEXTS_BUFFERS, TEXTS_STRUCTS, TEXTS_KINDS = TEXTS_STRUCTS };
+
+/* Which arguments may point to a structure, and where a probe has what it reads of each. */
+enum { STRUCT_BYTES = 112 };
+static const struct struct_field {
+	uint8_t arg, bytes;
+	uint16_t at;
+} struct_fields[] = {{0, 96, 0}, {1, 112, 96}, {2, 32, 208}, {4, 112, 240}};
 
 struct moment {
 	uint32_t pid, tid;
@@ -154,28 +162,51 @@ struct syscall_texts {
 	} slots[TEXTS_KINDS][SLOTS]; /* code that makes calls of any number has both kinds */
 };
 
+#define END " end=$comm:string"
 #if defined __aarch64__
 #define ARGS	" a0=%x0:x64 a1=%x1:x64 a2=%x2:x64 a3=%x3:x64"
-#define STRINGS " s0=+0(%x0):ustring s1=+0(%x1):ustring s2=+0(%x2):ustring s3=+0(%x3):ustring"
+#define STRINGS " s0=+0(%x0):ustring s1=+0(%x1):ustring s2=+0(%x2):ustring s3=+0(%x3):ustring" END
 #define BUFFER	" b1=+0(%x1):x8[32]"
+#define STRUCTS " b0=+0(%x0):x64[12] b1=+0(%x1):x64[14] b2=+0(%x2):x64[4] b4=+0(%x4):x64[14]"
 #else
 #define ARGS	" a0=%di:x64 a1=%si:x64 a2=%dx:x64 a3=%r10:x64"
-#define STRINGS " s0=+0(%di):ustring s1=+0(%si):ustring s2=+0(%dx):ustring s3=+0(%r10):ustring"
+#define STRINGS " s0=+0(%di):ustring s1=+0(%si):ustring s2=+0(%dx):ustring s3=+0(%r10):ustring" END
 #define BUFFER	" b1=+0(%si):x8[32]"
+#define STRUCTS " b0=+0(%di):x64[12] b1=+0(%si):x64[14] b2=+0(%dx):x64[4] b4=+0(%r8):x64[14]"
 #endif
 
-/* Has the call an argument of this letter (arg)? A call that may replace the program is not probed
- * itself. */
+/* What is read of arguments with these letters of struct syscall. */
+static const struct text_kind {
+	const char *name, *fields;
+	char letters[4];
+	uint32_t bytes_max;
+} text_kinds[TEXTS_KINDS + 1] = {
+	[TEXTS_PATHS] = {"paths", ARGS STRINGS, "p", PATH_BYTES},
+	[TEXTS_BUFFERS] = {"buffers", ARGS BUFFER, "b", BUFFER_BYTES},
+	[TEXTS_STRUCTS] = {"structs", ARGS STRUCTS, "zry", STRUCT_BYTES},
+};
+
+/* The kind of text that an argument points to; 0: none. */
+static uint8_t kind_of(char letter)
+{
+	for (uint8_t k = 1; k <= TEXTS_KINDS; k++)
+		if (strchr(text_kinds[k].letters, letter))
+			return k;
+	return 0;
+}
+
+/* Has the call an argument of these letters (arg)? A call that may replace the program is not
+ * probed itself. */
 static bool has_letter(void *arg, uint64_t nr)
 {
-	const char *letter = arg;
+	const char *letters = arg;
 	struct syscall call;
 
 	if (!syscall_find(processor_here(), (uint32_t)nr, &call))
 		return false;
 	if (nr & PROBE_AT_CALL && str_starts_with(call.name, "exec"))
 		return false;
-	return strchr(call.args, *letter) != NULL;
+	return strpbrk(call.args, letters) != NULL;
 }
 
 struct files {
@@ -233,15 +264,17 @@ static void add_process(struct files *f, pid_t pid)
 static int add_probes(struct session *s, const struct files *f, uint8_t texts, struct err *err)
 {
 	struct event *e = &s->events[s->n_events];
-	char letter = texts == TEXTS_PATHS ? 'p' : 'b';
+	const struct text_kind *k = &text_kinds[texts];
+	char letters[sizeof k->letters];
 	int rc;
 
+	memcpy(letters, k->letters, sizeof letters);
 	if (s->n_events == CAPTURE_EVENTS_MAX)
 		return 0;
 	*e = (struct event){.no_stack = true, .texts = texts};
-	snprintf(e->name, sizeof e->name, "syscall-%s", texts == TEXTS_PATHS ? "paths" : "buffers");
-	rc = probe_event_for_syscalls(&s->probes, e, f->list, f->n, has_letter, &letter,
-				      texts == TEXTS_PATHS ? ARGS STRINGS : ARGS BUFFER, err);
+	snprintf(e->name, sizeof e->name, "syscall-%s", k->name);
+	rc = probe_event_for_syscalls(&s->probes, e, f->list, f->n, has_letter, letters, k->fields,
+				      err);
 	s->n_events += rc > 0;
 	return rc;
 }
@@ -250,7 +283,7 @@ int syscall_probes(struct session *s, pid_t pid, struct err *err)
 {
 	struct files *f = calloc(1, sizeof *f);
 	const size_t before = s->n_events;
-	int rc;
+	int rc = 0;
 
 	s->texts = calloc(1, sizeof *s->texts);
 	if (!f || !s->texts) {
@@ -263,9 +296,8 @@ int syscall_probes(struct session *s, pid_t pid, struct err *err)
 		add_program(f, s->opt->command ? s->opt->command[0] : "sh", 0);
 		add_located(f, "libc.so.6", 0);
 	}
-	rc = add_probes(s, f, TEXTS_PATHS, err);
-	if (rc >= 0)
-		rc = add_probes(s, f, TEXTS_BUFFERS, err);
+	for (uint8_t k = 1; rc >= 0 && k <= TEXTS_KINDS; k++)
+		rc = add_probes(s, f, k, err);
 	if (rc >= 0 && s->n_events == before)
 		capture_note(s->result,
 			     "paths of system calls are read after their entry: no probe "
@@ -316,30 +348,72 @@ void syscall_texts_note(struct syscall_texts *t, const struct sample_fields *l, 
 
 /* ---- texts ---------------------------------------------------------------------------------- */
 
-/* What a probe read of argument i; NULL: nothing. */
-static const uint8_t *probed(const struct text_slot *slot, const struct syscall *call,
-			     const uint64_t *args, size_t i, size_t *n)
+/* A structure of *n bytes, of which as many as there is room for were read, 8 at a time. */
+static const uint8_t *probed_struct(const struct text_slot *slot, const uint64_t *args, size_t i,
+				    size_t *n)
 {
-	const bool is_path = call->args[i] == 'p';
+	for (size_t k = 0; k < sizeof struct_fields / sizeof *struct_fields; k++) {
+		const struct struct_field *f = &struct_fields[k];
+
+		if (f->arg != i)
+			continue;
+		*n = (uint32_t)args[i + 1] < f->bytes ? (uint32_t)args[i + 1] : f->bytes;
+		/* One that ends in a page before may not have been read. */
+		return args[i] % PAGE + (*n + 7) / 8 * 8 <= PAGE
+			       ? slot->raw + PROBED_TEXTS_AT + f->at
+			       : NULL;
+	}
+	return NULL;
+}
+
+/* A buffer that ends in a page before may not have been read. */
+static const uint8_t *probed_buffer(const struct text_slot *slot, const uint64_t *args, size_t i,
+				    size_t *n)
+{
+	*n = args[i + 1] < BUFFER_BYTES ? (size_t)args[i + 1] : BUFFER_BYTES;
+	return i == 1 && args[i] % PAGE + BUFFER_BYTES <= PAGE ? slot->raw + PROBED_TEXTS_AT : NULL;
+}
+
+/* Text i of the record; 0: it has none. A text for which the kernel had no room, or that is longer
+ * than 4095 bytes, takes the room of all that follow, the thread's name at last. */
+static size_t text_loc(const struct text_slot *slot, size_t i, size_t *n)
+{
 	uint32_t loc;
 	size_t at;
 
-	if (!slot || i >= PROBED_ARGS)
-		return NULL;
-	if (!is_path) { /* a buffer that ends in a page before may not have been read */
-		*n = args[i + 1] < BUFFER_BYTES ? (size_t)args[i + 1] : BUFFER_BYTES;
-		return i == 1 && args[i] % PAGE + BUFFER_BYTES <= PAGE ? slot->raw + PROBED_TEXTS_AT
-								       : NULL;
-	}
 	memcpy(&loc, slot->raw + PROBED_TEXTS_AT + 4 * i, sizeof loc);
 	at = loc & 0xffff;
 	*n = loc >> 16;
-	if (!*n || at > slot->n || *n > slot->n - at)
+	return *n && at <= slot->n && *n <= slot->n - at ? at : 0;
+}
+
+static const uint8_t *probed_path(const struct text_slot *slot, size_t i, size_t *n, bool *is_cut)
+{
+	const size_t at = i < PROBED_ARGS ? text_loc(slot, i, n) : 0;
+	size_t n_behind;
+
+	if (!at)
 		return NULL;
+	*is_cut = !text_loc(slot, PROBED_ARGS, &n_behind);
+	for (size_t k = i + 1; k < PROBED_ARGS; k++)
+		*is_cut &= !text_loc(slot, k, &n_behind);
 	*n = strnlen((const char *)slot->raw + at, *n);
 	if (*n == sizeof "(fault)" - 1 && !memcmp(slot->raw + at, "(fault)", *n))
 		return NULL;
 	return slot->raw + at;
+}
+
+/* What a probe read of argument i; NULL: nothing. */
+static const uint8_t *probed(const struct text_slot *slot, uint8_t kind, const uint64_t *args,
+			     size_t i, size_t *n, bool *is_cut)
+{
+	*is_cut = false;
+	if (!slot)
+		return NULL;
+	if (kind == TEXTS_PATHS)
+		return probed_path(slot, i, n, is_cut);
+	return kind == TEXTS_BUFFERS ? probed_buffer(slot, args, i, n)
+				     : probed_struct(slot, args, i, n);
 }
 
 struct entry {
@@ -361,16 +435,32 @@ static void add_age(struct text *t, const struct entry *e)
 	text_str(t, "us");
 }
 
-static void add_pointed_to(struct text *t, const struct entry *e, size_t i)
+/* Of what it cannot read a probe has zeros, and does not say so. */
+static bool is_unreadable(const struct entry *e, size_t i, const uint8_t *text, size_t n)
 {
-	const bool is_path = e->call.args[i] == 'p';
-	const uint64_t size = is_path ? PATH_BYTES : e->args[i + 1];
-	const size_t max = is_path ? PATH_BYTES : BUFFER_BYTES;
+	uint8_t byte;
+
+	for (size_t k = 0; k < n; k++)
+		if (text[k])
+			return false;
+	return n && !read_memory((pid_t)e->when.pid, e->args[i], &byte, 1);
+}
+
+static void add_pointed_to(struct text *t, const struct entry *e, size_t i, uint8_t kind)
+{
+	const bool is_path = kind == TEXTS_PATHS;
+	const size_t max = text_kinds[kind].bytes_max;
+	const uint64_t size = is_path		      ? max
+			      : kind == TEXTS_BUFFERS ? e->args[i + 1]
+						      : (uint32_t)e->args[i + 1];
 	uint8_t bytes[PATH_BYTES];
 	size_t n = 0, len;
-	const uint8_t *text = probed(e->slots[(is_path ? TEXTS_PATHS : TEXTS_BUFFERS) - 1],
-				     &e->call, e->args, i, &n);
+	bool is_cut;
+	const uint8_t *text = probed(e->slots[kind - 1], kind, e->args, i, &n, &is_cut);
 	const bool is_late = !text;
+
+	if (text && !is_path && is_unreadable(e, i, text, n))
+		return;
 
 	if (is_late) {
 		n = read_memory((pid_t)e->when.pid, e->args[i], bytes,
@@ -384,7 +474,7 @@ static void add_pointed_to(struct text *t, const struct entry *e, size_t i)
 	text_dec(t, i, 0);
 	text_char(t, '=');
 	add_quoted(t, text, len);
-	if (is_path ? len == PATH_BYTES || (is_late && len == n) : size > n)
+	if (!is_path ? size > n : is_late ? len == n : is_cut || n > PATH_BYTES)
 		text_str(t, "...");
 	if (is_late)
 		add_age(t, e);
@@ -411,10 +501,12 @@ static void add_texts(struct text *t, struct syscall_texts *texts, struct entry 
 		return;
 	for (size_t kind = 0; kind < TEXTS_KINDS; kind++)
 		e->slots[kind] = slot_of(texts, e, kind);
-	for (size_t i = 0; e->call.args[i]; i++)
-		if ((e->call.args[i] == 'p' || (e->call.args[i] == 'b' && e->call.args[i + 1])) &&
-		    e->args[i])
-			add_pointed_to(t, e, i);
+	for (size_t i = 0; e->call.args[i]; i++) {
+		const uint8_t kind = kind_of(e->call.args[i]);
+
+		if (kind && (kind == TEXTS_PATHS || e->call.args[i + 1]) && e->args[i])
+			add_pointed_to(t, e, i, kind);
+	}
 	for (size_t kind = 0; kind < TEXTS_KINDS; kind++)
 		if (e->slots[kind])
 			texts->slots[kind][e->when.tid % SLOTS].texts = 0;

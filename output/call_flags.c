@@ -88,8 +88,9 @@ static const struct flag clone_flags[] = {F(CLONE_VM),
 					  END};
 static const struct flag whences[] = {F(SEEK_SET),  F(SEEK_CUR),  F(SEEK_END),
 				      F(SEEK_DATA), F(SEEK_HOLE), END};
-static const struct flag families[] = {F(AF_UNIX),   F(AF_INET), F(AF_INET6), F(AF_NETLINK),
-				       F(AF_PACKET), F(AF_ALG),	 F(AF_VSOCK), END};
+static const struct flag families[] = {F(AF_UNSPEC), F(AF_UNIX),    F(AF_INET),
+				       F(AF_INET6),  F(AF_NETLINK), F(AF_PACKET),
+				       F(AF_ALG),    F(AF_VSOCK),   END};
 static const struct flag fcntl_commands[] = {F(F_DUPFD),
 					     F(F_GETFD),
 					     F(F_SETFD),

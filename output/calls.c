@@ -18,6 +18,7 @@
 #include "output/call_flags.h"
 #include "output/call_names.h"
 #include "output/call_special.h"
+#include "output/call_structs.h"
 #include "output/probe_fields.h"
 #include "output/probed_function.h"
 #include "reader/reader.h"
@@ -257,6 +258,15 @@ static void add_arg(struct calls *c, struct text *t, const struct span *s, const
 		text_int(t, v >> 32 && v >> 32 != UINT32_MAX ? (int64_t)v : (int32_t)v, 0);
 	} else if (letter == 'u') {
 		text_dec(t, v, 0);
+	} else if (call_struct_is(letter)) {
+		text = pointed_to(s, e, i, &n, &is_late);
+		if (!text || !call_struct_add(t, letter, text, n, (uint32_t)e->args[i + 1])) {
+			text_str(t, v ? "0x" : "NULL");
+			if (v)
+				text_hex(t, v, 0);
+		} else if (is_late) {
+			text_char(t, '?');
+		}
 	} else if (letter == 'p' || letter == 'b') {
 		text = pointed_to(s, e, i, &n, &is_late);
 		if (text)

@@ -108,15 +108,39 @@ msgget, 77, 0600
 shmget, 0, -1L, 01000 | 0600
 msgctl, 999999, IPC_STAT, NULL
 shmat, 999999, NULL, SHM_RDONLY
+connect, 77, &i4, sizeof i4
+bind, 77, &i6, sizeof i6
+connect, 77, &un, sizeof un
+connect, 77, &few, sizeof few
+connect, 77, &few, 7
+bind, 77, &hidden, offsetof(struct sockaddr_un, sun_path) + 9
+bind, 77, &netlink, sizeof netlink
+connect, 77, &i4, 5
+connect, 77, &i4, 2
+connect, 77, NULL, 0
+connect, 77, 8, 16
+sendto, 77, "text", 4, MSG_DONTWAIT, &i4, sizeof i4
+write, 77, 8, 16
+openat2, AT_FDCWD, "/nonexist/o", &how, sizeof how
+openat2, AT_FDCWD, "/nonexist/o", &makes, sizeof makes
+openat2, AT_FDCWD, "/nonexist/o", NULL, 0
+clone3, &cloned, sizeof cloned
+clone3, &thread, sizeof thread
+clone3, NULL, 88
 """
 PROGRAM = r"""
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <linux/netlink.h>
+#include <linux/openat2.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/inotify.h>
@@ -133,6 +157,7 @@ PROGRAM = r"""
 #include <sys/sysmacros.h>
 #include <sys/time.h>
 #include <sys/timerfd.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <time.h>
@@ -151,8 +176,21 @@ int main(void)
 {
 	int n = 0, ends[2];
 	char c;
+	/* A probe tells only of one page what it read. */
+	_Alignas(256) struct sockaddr_in i4 = {.sin_family = AF_INET, .sin_port = htons(443), .sin_addr.s_addr = htonl(0x7f000102)};
+	_Alignas(256) struct sockaddr_in6 i6 = {.sin6_family = AF_INET6, .sin6_port = htons(80), .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+	_Alignas(256) struct sockaddr_un un = {.sun_family = AF_UNIX, .sun_path = "/nonexist/socket/with/a/path/that/is/longer/than/what/is/shown/of/buffers"};
+	_Alignas(256) struct sockaddr_un hidden = {.sun_family = AF_UNIX, .sun_path = "\0abstract"}, few = {.sun_family = AF_UNIX, .sun_path = "sock"};
+	_Alignas(256) struct sockaddr_nl netlink = {.nl_family = AF_NETLINK, .nl_pid = 7, .nl_groups = 0x1f};
+	_Alignas(256) struct open_how how = {.flags = O_RDONLY | O_CLOEXEC, .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
+	_Alignas(256) struct open_how makes = {.flags = O_RDWR | O_CREAT, .mode = 0640};
+	_Alignas(256) struct { unsigned long long v[11]; } cloned = {{CLONE_FS | CLONE_THREAD, 0, 0, 0, SIGCHLD}};
+	_Alignas(256) struct { unsigned long long v[11]; } thread = {{CLONE_THREAD | CLONE_SETTLS | CLONE_CHILD_CLEARTID, 0, 0, 0, 0, 0, 0x4000}};
 	open("/nonexist/first", O_RDWR);
 @CALLS@
+	memset(&i4, 'x', sizeof i4); /* what is read too late is this */
+	memset(&un, 'x', sizeof un);
+	memset(&cloned, 'x', sizeof cloned);
 	alarm_soon(0);
 	pause();
 	alarm_soon(0);
@@ -175,7 +213,7 @@ def calls(text):
         if name in ("rt_sigreturn", "exit_group"):
             continue  # strace shows the mask on the stack; the end of a program has no result
         args = re.sub(r"(\d)<[^>]*>", r"\1", args)
-        args = re.sub(r"0x[57][0-9a-f]{11}|\[\d+(, \d+)?\]|\{.*\}(?=, |$)", "ADDR", args)
+        args = re.sub(r"0x[57][0-9a-f]{11}|\[\d+(, \d+)?\]|\{(it_|tv_|sa_handler).*\}(?=, |$)", "ADDR", args)
         plain.append(f"{name}({args}) = {result} {error or ''}".rstrip())
     return plain
 
@@ -196,6 +234,58 @@ ours, theirs = calls(shown), calls(open("strace.out").read())
 tap.check(len(ours) == len(theirs) > len(made), "each call once", len(ours), len(theirs), len(made))
 different = [(a, b) for a, b in zip(ours, theirs) if a != b]
 tap.check(not different, "flags, numbers and errors have the names that strace gives to them", *different)
+structures = [line for line in shown.splitlines() if re.search(r" (connect|bind|write|sendto|openat2|clone3)\(", line)]
+tap.check(len(structures) == 19 and "}?" not in shown and "write(77, 0x8, 16)" in shown,
+          "structures are read before the call; memory that is not there is not shown as zeros", *structures)
 tap.check([e for e in ("ERESTARTNOHAND", "ERESTART_RESTARTBLOCK") if f"= ? {e} (" in shown] == ["ERESTARTNOHAND", "ERESTART_RESTARTBLOCK"],
           "a call that a signal ended says so by name", shown[-1500:])
+
+# ---- paths that are longer than the kernel's room for them, or end in memory that is not there ---
+PATHS = r"""
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+int main(void)
+{
+	char *path = malloc(10000), *end = mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	static const int lengths[] = {9999, 4096, 4095, 4090, 4040, 4020, 3000, 2049, 600, 512, 511, 100};
+	munmap(end + 4096, 4096);
+	memset(path, 'x', 10000);
+	memcpy(path, "/nonexist/", 10);
+	for (int i = 0; i < (int)(sizeof lengths / sizeof *lengths); i++) {
+		path[lengths[i]] = 0;
+		mkdir(path, 0700);
+		rename(path, "/nonexist/short");
+		rename("/nonexist/short", path);
+		rename(path, path);
+	}
+	memset(end, 'z', 4096);
+	unlink(end + 4090);
+	unlink((char *)8);
+	return 0;
+}
+"""
+with open("paths.c", "w") as f:
+    f.write(PATHS)
+run(["gcc", "-w", "-O1", "paths.c", "-o", "paths"])
+capture("--syscalls", "--", "./paths")
+shown = run([RESOLVE, "-q", "-f", "trace", "perf.data"]).stdout
+lengths = [9999, 4096, 4095, 4090, 4040, 4020, 3000, 2049, 600, 512, 511, 100]
+made = re.findall(r" (mkdir|rename)\((.*)\) = -1", shown)
+TEXT = re.compile(r'"([^"]*)"(\.\.\.)?\??|0x\w+ \(not read\)')
+wrong = []
+for i, (name, args) in enumerate(made):
+    whole = "/nonexist/" + "x" * (lengths[i // 4] - 10)
+    paths = [[whole], [whole, "/nonexist/short"], ["/nonexist/short", whole], [whole, whole]][i % 4]
+    read = list(TEXT.finditer(args))
+    if len(read) != len(paths) or any(m[1] is not None and (not path.startswith(m[1]) or (m[1] == path) == bool(m[2])) for m, path in zip(read, paths)):
+        wrong.append((i, name, args[:80]))
+    if lengths[i // 4] < 500 and [m[1] for m in read] != paths:
+        wrong.append((i, name, args))
+tap.check(len(made) == 4 * len(lengths) and not wrong, "a path that was not read as a whole ends in ..., others do not", len(made), *wrong)
+tap.check(re.search(r'unlink\(("z{1,6}"\.\.\.\??|0x\w+ \(not read\))\)', shown) is not None and "unlink(0x8 (not read))" in shown, "a path in memory that is not there", shown[-600:])
 tap.end()
