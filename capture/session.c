@@ -439,7 +439,13 @@ static void note_places(struct session *s, const struct event *e)
 			     found->places.v[0].inlined ? found->places.v[0].inlined
 							: found->places.v[0].name,
 			     found->places.n > 1 ? " and others like it" : "");
-	if (found->is_chosen)
+	if (found->is_chosen && found->may_be_vdso)
+		capture_note(
+			s->result,
+			"%s: programs call the kernel's (vDSO), where no probe can be, if there "
+			"is one; the library's own is probed",
+			e->name);
+	else if (found->is_chosen && p->kind != PROBE_LEAVE)
 		capture_note(s->result,
 			     "%s: chosen when a program starts; those that it may be are probed",
 			     e->name);

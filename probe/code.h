@@ -37,6 +37,14 @@ enum code_place { CODE_PLACE_UNKNOWN, CODE_PLACE_INSN, CODE_PLACE_INSIDE };
 /* Does an instruction begin `off` bytes behind the function's start, or is that within one? */
 enum code_place code_place_at(const struct function_code *f, uint64_t off);
 
+struct code_addresses {
+	VEC(uint64_t) vaddrs;
+};
+/* Which addresses a function computes from constants, as of functions that it returns (LEA of RIP,
+ * MOV of a constant; ADR, ADRP with ADD). What is not understood ends the list. Returns 0, or -1
+ * when out of memory; the caller frees ret->vaddrs. */
+int code_addresses_find(const struct function_code *f, struct code_addresses *ret);
+
 /* Go's functions begin with a check of the stack's size, and begin again once it has grown: how
  * long that check is. 0: there is none that is known. */
 size_t code_go_stack_check(const struct function_code *f);

@@ -270,28 +270,69 @@ static int add_matching(struct search *s, uint64_t plus)
 	return 0;
 }
 
+/* As glibc calls those among which it chooses: __memcpy_avx_unaligned .. */
+static bool is_glibc_choice(const char *chooser, const char *name)
+{
+	const size_t n = strcspn(chooser, "@");
+
+	return !strncmp(name, "__", 2) && !strncmp(name + 2, chooser, n) && name[2 + n] == '_' &&
+	       !str_starts_with(name + 3 + n, "chk");
+}
+
+/* For which glibc takes the kernel's code on x86 (sysdeps/unix/sysv/linux/time.c, gettimeofday.c).
+ */
+static bool is_vdso_function(const char *name)
+{
+	const size_t n = strcspn(name, "@");
+
+	return (n == 4 && !memcmp(name, "time", n)) ||
+	       (n == 12 && !memcmp(name, "gettimeofday", n));
+}
+
+static int add_choice(struct search *s, const struct func *f, uint64_t plus)
+{
+	if (match_is_part(f->name) || f->flags & FUNC_CHOOSES ||
+	    (plus && f->start + plus >= f->end))
+		return 0;
+	return add_function(s, f, plus);
+}
+
+/* Of a chooser of the program's own, and of one that compilers make (target_clones): the functions
+ * whose addresses its code has. */
+static int add_returned(struct search *s, uint64_t plus)
+{
+	const struct function_code code = code_of(s, s->chooser);
+	struct code_addresses found = {0};
+	int rc = code.n ? code_addresses_find(&code, &found) : 0;
+
+	for (size_t i = 0; i < found.vaddrs.n && !rc; i++) {
+		struct func_cursor cursor = {0};
+		const struct func *f = functab_find(&s->tab, found.vaddrs.v[i], &cursor);
+
+		if (f && f->start == found.vaddrs.v[i])
+			rc = add_choice(s, f, plus);
+	}
+	vec_done(&found.vaddrs);
+	return rc;
+}
+
 /* The functions that a name which is chosen at the start of a program (STT_GNU_IFUNC) may stand
- * for, as glibc calls them: __memcpy_avx_unaligned .. */
+ * for. */
 static int add_choices(struct search *s, uint64_t plus)
 {
-	const char *name = s->chooser->name;
-	const size_t n = strcspn(name, "@"), before = s->ret->places.n;
+	const size_t before = s->ret->places.n;
 
-	for (size_t i = 0; i < s->tab.funcs.n; i++) {
-		const struct func *f = &s->tab.funcs.v[i];
-
-		if (strncmp(f->name, "__", 2) || strncmp(f->name + 2, name, n) ||
-		    f->name[2 + n] != '_' || str_starts_with(f->name + 3 + n, "chk") ||
-		    match_is_part(f->name) || f->flags & FUNC_CHOOSES ||
-		    (plus && f->start + plus >= f->end))
-			continue;
-		if (add_function(s, f, plus))
+	for (size_t i = 0; i < s->tab.funcs.n; i++)
+		if (is_glibc_choice(s->chooser->name, s->tab.funcs.v[i].name) &&
+		    add_choice(s, &s->tab.funcs.v[i], plus))
 			return -1;
-	}
+	if (s->ret->places.n == before && add_returned(s, plus))
+		return -1;
 	/* An older version of the function alone is not what programs call. */
 	if (s->ret->places.n == before)
 		s->ret->places.n = 0;
 	s->ret->is_chosen = s->ret->places.n;
+	s->ret->may_be_vdso = is_vdso_function(s->chooser->name);
 	return 0;
 }
 

@@ -84,8 +84,9 @@ struct probe_places {
 	/* The function is chosen when a program starts (STT_GNU_IFUNC): these are all that may be.
 	 */
 	bool is_chosen;
-	bool is_go;    /* a program that Go's compiler made */
-	bool is_start; /* an address that was given is the start of a function */
+	bool may_be_vdso; /* or the kernel's, in which no probe can be */
+	bool is_go;	  /* a program that Go's compiler made */
+	bool is_start;	  /* an address that was given is the start of a function */
 	/* Of PROBE_USDT: its points have arguments that are not in places[].fields: they are where
 	 * tracefs cannot read, or points differ in them, which one event cannot. */
 	bool lacks_fields;

@@ -126,4 +126,26 @@ for wrong, right in (("uprob:./tm:main", "uprobe:./tm:main"), ("usd:tm:a:b", "us
     said = refused(wrong, "./tm")
     tap.check(f"did you mean {right}?" in said, f"{wrong}: what was meant", said)
 
+# ---- functions that are chosen when a program starts --------------------------------------------
+CHOSEN = """static int first_way(int x) { __asm__ volatile(""); return x + 1; }
+static int other_way(int x) { __asm__ volatile(""); return x + 2; }
+static void *pick(void) { return __builtin_cpu_supports("sse2") ? (void *)first_way : (void *)other_way; }
+int chosen(int x) __attribute__((ifunc("pick")));
+__attribute__((target_clones("avx2", "default"), noinline)) int clones(const int *a, int n) { int s = 0; for (int i = 0; i < n; i++) s += a[i]; return s; }
+int main(void) { int a[9] = {1}, s = 0; for (int i = 0; i < 4; i++) s += chosen(i) + clones(a, 9); return s == 0; }
+"""
+if os.uname().machine == "x86_64":
+    make("chosen.c", CHOSEN, "gcc -O1 chosen.c -o chosen")
+    ends, said = hits("uprobe:./chosen:chosen", "./chosen")
+    tap.check(ends == {"main;first_way": 4} and "2 places" in said and "chosen when a program starts" in said, "an IFUNC of the program's own: what its resolver may return", ends, said)
+    ends, said = hits("call:./chosen:clones", "./chosen")
+    tap.check(list(ends.values()) == [4] and list(ends)[0].startswith("main;clones"), "target_clones: the clone that runs", ends, said)
+    run(["gcc", "-O1", "-no-pie", "-fno-pie", "chosen.c", "-o", "fixed"])
+    ends, said = hits("uprobe:./fixed:chosen", "./fixed")
+    tap.check(ends == {"main;first_way": 4}, "in a program at a fixed address", ends, said)
+if have("aarch64-linux-gnu-gcc"):
+    make("arm.c", CHOSEN.split("__attribute__((target_clones")[0].replace('__builtin_cpu_supports("sse2")', "*(volatile int *)8"), "aarch64-linux-gnu-gcc -O1 -shared -fPIC arm.c -o arm.so")
+    listed = run([CAPTURE, "--list", "uprobe:./arm.so:chosen"]).stdout
+    tap.check([line.split(":")[-1] for line in listed.splitlines() if line.startswith("uprobe:")] == ["first_way", "other_way"], "of arm64", listed)
+
 tap.end()
