@@ -38,6 +38,8 @@ table() {
 		test command tmux			tmux			=	=	tmux
 		test command callgrind_annotate		valgrind		=	=	valgrind
 		test command protoc			protobuf-compiler	=	=	protobuf-compiler
+		test command clickhouse-server		clickhouse-server	-	-	-
+		test command clickhouse-client		clickhouse-client	-	-	-
 		test command openssl			openssl			=	=	openssl
 		test command cmark-gfm			cmark-gfm		=	=	cmark-gfm
 		test command qemu-aarch64		qemu-user		=	=	qemu-user
