@@ -102,11 +102,12 @@ else:
     tap.skip("what they do in the kernel", "/proc/PID/task/TID/stack is for root")
 text = run([RESOLVE, "-q", "-f", "stacks", "perf.data"]).stdout
 tap.check(text.startswith(f"62 threads of w ({p.pid}): ") and text.count("\n\n") == 4, "-f stacks: equal ones together, the most first", text[:400])
+beside = run(["eu-stack", "-p", str(p.pid)], check=False).stdout  # before the main thread is woken
 tap.check(answers(p), "the program goes on")
 
 # ---- beside eu-stack ------------------------------------------------------------------------------
 want = {}
-for block in run(["eu-stack", "-p", str(p.pid)], check=False).stdout.split("TID ")[1:]:
+for block in beside.split("TID ")[1:]:
     tid, _, frames = block.partition(":\n")
     want[int(tid)] = [int(x, 16) for x in re.findall(r"^#\d+\s+0x([0-9a-f]+)", frames, re.M)]
 have = {}

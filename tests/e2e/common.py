@@ -25,7 +25,7 @@ def small(cmd):
     return [*cmd[:i], "--bundle=none", *cmd[i:]]
 
 
-def run(cmd, check=True, timeout=120, **kw):
+def run(cmd, check=True, timeout=300, **kw):  # `go tool pprof` of Go 1.25 builds pprof first
     """Runs a command, returns CompletedProcess with text output. Recordings have no bundle: small()."""
     p = subprocess.run(small(cmd), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                        errors="replace", timeout=timeout, stdin=subprocess.DEVNULL, **kw)
