@@ -25,6 +25,7 @@
 #include "capture/recording.h"
 #include "capture/switch_event.h"
 #include "capture/synth.h"
+#include "capture/syscall_event.h"
 #include "capture/tracing_data.h"
 
 #define COMPRESS_LEVEL 1
@@ -424,6 +425,7 @@ static void begin_late(struct recording *r, uint64_t now)
 	if (r->drain.switched && r->session.command_pid && !r->flight.on)
 		switch_begin_sleepers(&r->drain, now, NULL);
 	session_enable(&r->session, RING_SAMPLES, true);
+	syscall_begin(&r->session);
 }
 
 /* True when the recording is over. */
@@ -459,8 +461,10 @@ static int begin(struct recording *r, struct err *err)
 		return -(int)err->code;
 	if (o->delay_ms)
 		r->enable_ns = now + o->delay_ms * 1000000ull;
-	else if (!r->session.command_pid) /* else its exec does it */
+	else if (!r->session.command_pid) { /* else its exec does it */
 		session_enable(&r->session, RING_SAMPLES, true);
+		syscall_begin(&r->session);
+	}
 	if (r->child.pid)
 		rc = child_go(&r->child, o->command[0], err);
 	if (o->duration_s > 0)

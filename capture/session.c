@@ -635,7 +635,7 @@ void session_close(struct session *s)
 		cpu_list_done(&set->cpus);
 		free(set->rings);
 	}
-	free(s->texts);
+	syscall_texts_free(s->texts);
 	tid_list_done(&s->processes);
 	tid_list_done(&s->sample_tids);
 	tid_list_done(&s->side_tids);

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/syscalls.h"
 #include "base/text.h"
+#include "capture/open_files.h"
 #include "capture/sysfile.h"
 #include "probe/probe.h"
 
@@ -159,7 +160,8 @@ struct syscall_texts {
 		uint32_t tid, n;
 		uint8_t texts; /* 0: empty */
 		uint8_t raw[RAW_MAX];
-	} slots[TEXTS_KINDS][SLOTS]; /* code that makes calls of any number has both kinds */
+	} slots[TEXTS_KINDS][SLOTS]; /* code that makes calls of any number has all kinds */
+	struct open_files files;
 };
 
 #define END " end=$comm:string"
@@ -304,6 +306,21 @@ int syscall_probes(struct session *s, pid_t pid, struct err *err)
 			     "reads them in time (that needs CAP_SYS_ADMIN)");
 	free(f);
 	return rc < 0 ? rc : 0;
+}
+
+void syscall_begin(struct session *s)
+{
+	if (!s->texts || s->all_processes || s->command_pid)
+		return;
+	for (size_t i = 0; i < s->processes.tids.n; i++)
+		open_files_read(&s->texts->files, s->processes.tids.v[i]);
+}
+
+void syscall_texts_free(struct syscall_texts *t)
+{
+	if (t)
+		open_files_done(&t->files);
+	free(t);
 }
 
 /* Where the RAW part's bytes begin; 0: there are none of this kind. */
@@ -480,6 +497,22 @@ static void add_pointed_to(struct text *t, const struct entry *e, size_t i, uint
 		add_age(t, e);
 }
 
+/* The file that a descriptor stood for when the recording began, once. */
+static void add_file_path(struct text *t, struct syscall_texts *texts, const struct entry *e,
+			  size_t i)
+{
+	const char *path = open_files_take(&texts->files, (pid_t)e->when.pid, (int32_t)e->args[i]);
+
+	if (!path)
+		return;
+	text_char(t, ' ');
+	text_dec(t, i, 0);
+	text_char(t, '=');
+	add_quoted(t, (const uint8_t *)path, strnlen(path, PATH_BYTES));
+	if (strnlen(path, PATH_BYTES + 1) > PATH_BYTES)
+		text_str(t, "...");
+}
+
 static const struct text_slot *slot_of(struct syscall_texts *t, const struct entry *e, size_t kind)
 {
 	struct text_slot *slot = t ? &t->slots[kind][e->when.tid % SLOTS] : NULL;
@@ -503,6 +536,9 @@ static void add_texts(struct text *t, struct syscall_texts *texts, struct entry 
 		e->slots[kind] = slot_of(texts, e, kind);
 	for (size_t i = 0; e->call.args[i]; i++) {
 		const uint8_t kind = kind_of(e->call.args[i]);
+
+		if (texts && (e->call.args[i] == 'f' || e->call.args[i] == 'D'))
+			add_file_path(t, texts, e, i);
 
 		if (kind && (kind == TEXTS_PATHS || e->call.args[i + 1]) && e->args[i])
 			add_pointed_to(t, e, i, kind);

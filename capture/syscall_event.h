@@ -23,6 +23,9 @@ int syscall_probes(struct session *s, pid_t pid, struct err *err);
 
 /* The RAW parts of the last samples of those events, by thread. */
 struct syscall_texts;
+void syscall_texts_free(struct syscall_texts *t); /* may be NULL */
+/* To be called as soon as samples are taken: reads which files the processes of -p have open. */
+void syscall_begin(struct session *s);
 /* Keeps that of such a sample, as the kernel wrote it. */
 void syscall_texts_note(struct syscall_texts *t, const struct sample_fields *l, const uint8_t *rec,
 			size_t n, uint8_t texts);
@@ -32,7 +35,8 @@ void syscall_texts_note(struct syscall_texts *t, const struct sample_fields *l, 
 
 /* Adds the field "text" to the RAW part of a sample of sys_enter, which sample_pack() has made, n
  * bytes with SYSCALL_TEXT_MAX bytes of room behind them: ` 1="/etc/passwd"+12us` for each argument
- * that points to a text; without "+12us" if a probe read it. Returns the new length. */
+ * that points to a text; without "+12us" if a probe read it. ` 0="/tmp/x"` of a descriptor: what it
+ * stood for when the recording began, where it is used first. Returns the new length. */
 size_t syscall_text_add(struct syscall_texts *t, const struct sample_fields *l, uint8_t *rec,
 			size_t n);
 

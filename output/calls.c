@@ -28,15 +28,6 @@ enum {
 	SMALL_MAX = 1 << 20, /* what a function returns is shown as a number up to here */
 };
 
-int calls_init(struct calls *ret, const struct profile *p, struct err *err)
-{
-	*ret = (struct calls){.p = p};
-	if (p->info && p->info->arch)
-		ret->cpu = processor_find(p->info->arch, 8);
-	text_char(&ret->paths, 0); /* offset 0: none */
-	return ret->paths.failed ? err_nomem(err) : spans_find(&ret->spans, p, err);
-}
-
 void calls_done(struct calls *c)
 {
 	spans_done(&c->spans);
@@ -68,9 +59,8 @@ static const char *trace_of(const struct calls *c, uint32_t entry)
 }
 
 /* "NR 257 (ffffff9c, 7ffd, 80000, 0, 0, 0)" */
-static bool parse_entered(const struct calls *c, const struct span *s, struct entered *ret)
+static bool parse_text(const struct calls *c, const char *at, struct entered *ret)
 {
-	const char *at = trace_of(c, s->entry);
 	char *end;
 
 	if (!str_starts_with(at, "NR "))
@@ -86,6 +76,11 @@ static bool parse_entered(const struct calls *c, const struct span *s, struct en
 		memcpy(ret->call.args, "xxxxxx", sizeof "xxxxxx");
 	}
 	return true;
+}
+
+static bool parse_entered(const struct calls *c, const struct span *s, struct entered *ret)
+{
+	return parse_text(c, trace_of(c, s->entry), ret);
 }
 
 /* The result of a system call; for others the field ret. */
@@ -121,10 +116,8 @@ bool calls_is_syscall(const struct calls *c, const struct span *s)
 	return str_starts_with(event, "raw_syscalls:") || str_starts_with(event, "syscalls:");
 }
 
-/* The text that argument i pointed to: its quoted form, *n bytes; NULL: it was not read. *is_late:
- * it was read when the call was over, so that something else may have been there. */
-static const char *pointed_to(const struct span *s, const struct entered *e, size_t i, size_t *n,
-			      bool *is_late)
+/* What capture wrote about argument i, in quotes, *n bytes; NULL: nothing. */
+static const char *quoted_of(const struct entered *e, size_t i, size_t *n)
 {
 	const char *at, *end;
 	char key[8];
@@ -141,8 +134,19 @@ static const char *pointed_to(const struct span *s, const struct entered *e, siz
 	end++;
 	end += str_starts_with(end, "...") ? 3 : 0;
 	*n = (size_t)(end - at);
-	*is_late = *end == '+' && (s->end != SPAN_OPEN &&
-				   strtoull(end + 1, NULL, 10) * 1000 > s->end_ns - s->start_ns);
+	return at;
+}
+
+/* The text that argument i pointed to: its quoted form, *n bytes; NULL: it was not read. *is_late:
+ * it was read when the call was over, so that something else may have been there. */
+static const char *pointed_to(const struct span *s, const struct entered *e, size_t i, size_t *n,
+			      bool *is_late)
+{
+	const char *at = quoted_of(e, i, n), *end = at ? at + *n : NULL;
+
+	*is_late = at && *end == '+' &&
+		   (s->end != SPAN_OPEN &&
+		    strtoull(end + 1, NULL, 10) * 1000 > s->end_ns - s->start_ns);
 	return at;
 }
 
@@ -180,6 +184,44 @@ static bool name_is(const char *name, const char *const *names)
 	return false;
 }
 
+/* Paths of so many are known. */
+enum { RANGE_MAX = 4096, RANGE_CLOEXEC = 4 };
+
+static void close_range_of(struct calls *c, uint32_t pid, const struct entered *e)
+{
+	const uint32_t last = (uint32_t)e->args[1];
+
+	for (uint32_t fd = (uint32_t)e->args[0], n = 0;
+	     !(e->args[2] & RANGE_CLOEXEC) && fd <= last && n < RANGE_MAX; fd++, n++)
+		hash_remove(&c->fds, fd_key(pid, (int32_t)fd));
+}
+
+/* Descriptors that were open when the recording began: said where they are used first, of what was
+ * read then. */
+static void take_open_files(struct calls *c)
+{
+	const struct profile *p = c->p;
+	struct entered e;
+	const char *path;
+	size_t n;
+
+	for (size_t i = 0; i < p->log.n && !c->paths.failed; i++) {
+		const struct profile_log_entry *log = &p->log.v[i];
+		const char *text = log->trace ? strtab_get(&p->strings, log->trace) : "";
+
+		if (!strchr(text, '"') || !parse_text(c, text, &e))
+			continue;
+		for (size_t k = 0; e.call.args[k]; k++) {
+			if (e.call.args[k] != 'f' && e.call.args[k] != 'D')
+				continue;
+			path = quoted_of(&e, k, &n);
+			if (path && n > 2 && path[n - 1] == '"' &&
+			    !fd_path(c, log->pid, (int32_t)e.args[k]))
+				set_fd_path(c, log->pid, (int32_t)e.args[k], path + 1, n - 2);
+		}
+	}
+}
+
 void calls_pass(struct calls *c, size_t entry)
 {
 	static const char *const opens[] = {"open", "openat", "openat2", "creat", NULL};
@@ -198,6 +240,8 @@ void calls_pass(struct calls *c, size_t entry)
 		return;
 	if (!strcmp(e.call.name, "close")) {
 		hash_remove(&c->fds, fd_key(log->pid, (int32_t)e.args[0]));
+	} else if (!strcmp(e.call.name, "close_range")) {
+		close_range_of(c, log->pid, &e);
 	} else if (name_is(e.call.name, dups)) {
 		path = fd_path(c, log->pid, (int32_t)e.args[0]);
 		hash_remove(&c->fds, fd_key(log->pid, fd));
@@ -212,6 +256,20 @@ void calls_pass(struct calls *c, size_t entry)
 		if (path && n > 2 && path[n - 1] == '"')
 			set_fd_path(c, log->pid, fd, path + 1, n - 2);
 	}
+}
+
+int calls_init(struct calls *ret, const struct profile *p, struct err *err)
+{
+	int rc;
+
+	*ret = (struct calls){.p = p};
+	if (p->info && p->info->arch)
+		ret->cpu = processor_find(p->info->arch, 8);
+	text_char(&ret->paths, 0); /* offset 0: none */
+	rc = ret->paths.failed ? err_nomem(err) : spans_find(&ret->spans, p, err);
+	if (!rc)
+		take_open_files(ret);
+	return !rc && ret->paths.failed ? err_nomem(err) : rc;
 }
 
 /* ---- arguments ------------------------------------------------------------------------------ */

@@ -3,8 +3,9 @@
 import os
 import re
 import subprocess
+import time
 
-from lib import CAPTURE, RESOLVE, Tap, capture, have, need_events, run
+from lib import CAPTURE, RESOLVE, Tap, capture, descriptors, have, need_events, run, start, until, until_open
 
 tap = Tap()
 need_events()
@@ -166,6 +167,53 @@ open("stop", "w").close()
 p.wait()
 shown = run([RESOLVE, "-q", "-f", "trace", "attached.data"]).stdout
 tap.check('openat(AT_FDCWD, "/nonexist/late", O_RDONLY) = -1 ENOENT' in shown, "-p: processes that it starts, too", shown[-600:])
+
+# ---- files that were open before ------------------------------------------------------------------
+with open("open.c", "w") as f:
+    f.write(r"""
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+int main(void)
+{
+	char buf[8];
+	struct stat s;
+	int before = open("before", O_RDWR | O_CREAT, 0600), folder = open(".", O_RDONLY | O_DIRECTORY), ends[2];
+	pipe(ends);
+	while (access("go", F_OK)) usleep(10000);
+	for (int i = 0; i < 2; i++) {
+		pread(before, buf, 7, 0);
+		fstatat(folder, "nothing", &s, 0);
+		write(ends[1], "text", 4);
+	}
+	close(before);
+	pread(before, buf, 7, 1);
+	open("later", O_RDWR | O_CREAT, 0600);
+	pread(before, buf, 7, 2);
+	close_range(before, ends[1], 0);
+	pread(before, buf, 7, 3);
+	return 0;
+}
+""")
+run(["gcc", "-O1", "-w", "open.c", "-o", "open"])
+target = subprocess.Popen(["./open"])
+until(lambda: len(descriptors(target.pid)) == 7, "the files to be open")
+q = start("--syscalls", "-p", target.pid, "-o", "open.data")
+until_open(q)
+until(lambda: re.match(r".*\) S", open(f"/proc/{q.pid}/stat").read()) and not time.sleep(0.5), "capture to wait for samples")
+open("go", "w").close()
+target.wait()
+q.communicate()
+shown = run([RESOLVE, "-q", "-f", "trace", "open.data"]).stdout
+here = re.escape(os.getcwd())
+reads = re.findall(r"pread64\((\S+), 0x\w+, 7, (\d)\)", shown)
+tap.check(reads == [(f"3<{os.getcwd()}/before>", "0")] * 2 + [("3", "1"), ("3<later>", "2"), ("3", "3")],
+          "-p: a file that was open before, until it is closed, by close_range() too", reads, shown[-1500:])
+tap.check(len(re.findall(rf'newfstatat\(4<{here}>, "nothing"', shown)) == 2 and len(re.findall(r"write\(6<pipe:\[\d+\]>, ", shown)) == 2,
+          "-p: a folder and a pipe that were open before", shown[-1500:])
+
 p = run([CAPTURE, "--syscalls", "-o", "all.data", "-a", "--", "./static"], check=False)
 mine = [line for line in run([RESOLVE, "-q", "-f", "trace", "--comm", "capture", "all.data"]).stdout.splitlines() if "process_vm_readv" in line]
 tap.check(p.returncode == 0 and not mine, "-a: not what capture itself does", mine[:3])
