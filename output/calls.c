@@ -83,6 +83,15 @@ static bool parse_entered(const struct calls *c, const struct span *s, struct en
 	return parse_text(c, trace_of(c, s->entry), ret);
 }
 
+/* Another function returns for it. */
+static bool leaves_by_jump(const struct calls *c, const struct span *s)
+{
+	uint64_t v;
+
+	return s->end == SPAN_RETURNED && s->exit != SPAN_NONE && !calls_is_syscall(c, s) &&
+	       trace_number(c->p, &c->p->log.v[s->exit], "jumped", &v) && v;
+}
+
 /* The result of a system call; for others the field ret. */
 static bool parse_result(const struct calls *c, const struct span *s, int64_t *ret)
 {
@@ -100,8 +109,8 @@ static bool parse_result(const struct calls *c, const struct span *s, int64_t *r
 		*ret = (int64_t)strtoull(text, NULL, 16);
 		return true;
 	}
-	if (trace_number(c->p, &c->p->log.v[s->exit], "jumped", &v) && v)
-		return false; /* another function returns for it */
+	if (leaves_by_jump(c, s))
+		return false;
 	if (!trace_number(c->p, &c->p->log.v[s->exit], "ret", &v))
 		return false;
 	*ret = (int64_t)v;
@@ -718,10 +727,12 @@ void calls_result(struct calls *c, struct text *t, const struct span *s)
 	size_t n_type;
 	int64_t v;
 
-	if (!parse_result(c, s, &v))
-		return;
 	type = calls_is_syscall(c, s) ? NULL
 				      : profile_result_type(c->p, &c->p->log.v[s->entry], &n_type);
+	if (leaves_by_jump(c, s) && (!type || *type != 'v'))
+		text_char(t, '?');
+	if (!parse_result(c, s, &v))
+		return;
 	if (type) {
 		if (*type != 'v')
 			add_typed(t, type, n_type, v);

@@ -111,11 +111,12 @@ tap.check([s[3] for s in recursive] == ["3", "2", "1", "0"] and [s[4] for s in r
 tail = next(i for i, s in enumerate(spans) if s[2] == "f_tail")
 tap.check(spans[tail][0] == "" and spans[tail + 1][2] == "f_leaf" and spans[tail + 1][4] == "main" and .2 <= spans[tail][1] and 1 <= spans[tail + 1][1],
           "a tail call ends the function that makes it", spans[tail:tail + 2])
+tap.check(spans[tail][3] == "?", "its result is not known: another function returns it", spans[tail])
 left = [s for s in spans if s[0] == "<="]
 tap.check([s[2] for s in left] == ["f_outer", "f_jumps"] and all(.1 <= s[1] for s in left), "longjmp(): an end that is not known is told as such", left)
 switch = [s for s in spans if s[2] == "f_switch"]
 results = [int(r) & 0xffffffff for name, _, r, _ in told if name == "f_switch"]
-tap.check([s[3] and int(s[3], 0) for s in switch] == [None if k == 1 and switch[1][3] is None else r for k, r in enumerate(results)] and
+tap.check([None if s[3] == "?" else int(s[3], 0) for s in switch] == [None if k == 1 and switch[1][3] == "?" else r for k, r in enumerate(results)] and
           all(s[0] == "" for s in switch), "a jump table does not leave the function", switch, results)
 
 weights = {}
@@ -160,6 +161,16 @@ if have("node"):
               and [d for words, _, d, _ in shown if words.startswith("f_recursive")] == [0, 1, 2, 3], "the page: the same calls, with duration, depth and result", shown)
 else:
     tap.skip("calls in the page", "no node")
+
+make("jumps.c", """__attribute__((noipa)) int leaf(int n) { return n + 1; }
+__attribute__((noipa)) int gives(int n) { return leaf(n * 2); }
+__attribute__((noipa)) void nothing(int n) { (void)n; }
+__attribute__((noipa)) void none(int n) { nothing(n); }
+int main(void) { none(1); return gives(3) == 0; }
+""", "gcc -O2 -g jumps.c -o jumps")
+capture("--args", "-e", "call:./jumps:*", "-o", "jumps.data", "--", "./jumps")
+text = run([RESOLVE, "-q", "-f", "trace", "jumps.data"]).stdout
+tap.check("gives(n=3) = ? <- main" in text and "none(n=1) <- main" in text and "leaf(n=6) = 7" in text, "with debug information only where there is one", text)
 
 # ---- functions that never return, and parts of functions ------------------------------------------
 ENDLESS = r"""
