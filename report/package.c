@@ -82,8 +82,21 @@ static bool list_has(int dir, const char *name, const char *const paths[2])
 	return found;
 }
 
+/* Names of packages have dots, too (libglib2.0-0). Debian's libc6 has a package of symbols made by
+ * hand. */
+void package_of_symbols(const char *list, char *ret, size_t size)
+{
+	static const char end[] = ".list";
+	size_t n = strcspn(list, ":");
+
+	if (!list[n])
+		n = strlen(list) - (str_ends_with(list, end) ? sizeof end - 1 : 0);
+	snprintf(ret, size, "%.*s%s", (int)n, list,
+		 n == 5 && str_starts_with(list, "libc6") ? "-dbg" : "-dbgsym");
+}
+
 /* dpkg(1): info/PACKAGE[:ARCHITECTURE].list has the paths of a package, as they are in the package:
- * of a file in /usr/lib perhaps as /lib. Debian's libc6 has a package of symbols made by hand. */
+ * of a file in /usr/lib perhaps as /lib. */
 bool package_with_symbols(const char *path, char *ret, size_t size)
 {
 	static const char usr[] = "/usr";
@@ -100,8 +113,7 @@ bool package_with_symbols(const char *path, char *ret, size_t size)
 		if (!str_ends_with(d->d_name, ".list") || !list_has(dirfd(dir), d->d_name, paths))
 			continue;
 		found = true;
-		snprintf(ret, size, "%.*s%s", (int)strcspn(d->d_name, ":."), d->d_name,
-			 !strncmp(d->d_name, "libc6:", 6) ? "-dbg" : "-dbgsym");
+		package_of_symbols(d->d_name, ret, size);
 	}
 	if (dir)
 		closedir(dir);

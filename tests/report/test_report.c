@@ -81,6 +81,30 @@ static void hints(void **state)
 	assert_true(report_hints(&in, "somebody", NULL));
 }
 
+/* As dpkg names its lists: with an architecture where several may be installed beside each other.
+ */
+static void names_of_packages(void **state)
+{
+	static const struct {
+		const char *list, *package;
+	} rows[] = {
+		{"libglib2.0-0:amd64.list", "libglib2.0-0-dbgsym"},
+		{"libpython3.11-minimal:amd64.list", "libpython3.11-minimal-dbgsym"},
+		{"python3.11.list", "python3.11-dbgsym"},
+		{"g++-12.list", "g++-12-dbgsym"},
+		{"libc6:amd64.list", "libc6-dbg"},
+		{"libc6.list", "libc6-dbg"},
+		{"libc6-i386.list", "libc6-i386-dbgsym"},
+	};
+	char name[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		package_of_symbols(rows[i].list, name, sizeof name);
+		assert_string_equal(name, rows[i].package);
+	}
+}
+
 /* Which package has a file is in the database of dpkg, where there is one. */
 static void packages(void **state)
 {
@@ -226,13 +250,10 @@ static void verify(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(hints),
-		cmocka_unit_test(packages),
-		cmocka_unit_test(quality_adds_up),
-		cmocka_unit_test(requirements),
-		cmocka_unit_test(json),
-		cmocka_unit_test(stats),
-		cmocka_unit_test(address),
+		cmocka_unit_test(hints),	cmocka_unit_test(names_of_packages),
+		cmocka_unit_test(packages),	cmocka_unit_test(quality_adds_up),
+		cmocka_unit_test(requirements), cmocka_unit_test(json),
+		cmocka_unit_test(stats),	cmocka_unit_test(address),
 		cmocka_unit_test(verify),
 	};
 
