@@ -413,8 +413,6 @@ static bool detect(const char *head, size_t n)
 	size_t len;
 
 	(void)n;
-	if (is_json(head))
-		return true;
 	for (; *head; head += len + (head[len] != '\0')) {
 		char line[512];
 		size_t name;
@@ -462,5 +460,6 @@ const struct input_format input_bpftrace = {
 	.name = "bpftrace",
 	.help = "what bpftrace prints of maps with stacks as keys, as text or JSON",
 	.detect = detect,
+	.detect_json = is_json,
 	.read = read_bpftrace,
 };

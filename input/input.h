@@ -57,6 +57,8 @@ struct input_format {
 	const char *name;
 	const char *help; /* one line */
 	bool is_json;	  /* one JSON text */
+	/* Of a format that is text or lines of JSON: is it the latter? Else NULL. */
+	bool (*detect_json)(const char *head);
 	/* Does a file of this format begin like this? The head is decompressed and ends with a NUL.
 	 */
 	bool (*detect)(const char *head, size_t n);

@@ -45,6 +45,11 @@ static void replace_nuls(char *head, size_t n)
 		*at++ = '?';
 }
 
+static bool detect_json(const struct input_format *f, const char *head, size_t n)
+{
+	return f->is_json ? f->detect(head, n) : f->detect_json && f->detect_json(head);
+}
+
 static const struct input_format *find(char *head, size_t n)
 {
 	const struct input_format *const *f = input_formats;
@@ -53,7 +58,7 @@ static const struct input_format *find(char *head, size_t n)
 	if (!n || is_recording(head, n) || (*f)->detect(head, n))
 		return n && !is_recording(head, n) ? *f : NULL;
 	for (f = input_formats; *f; f++)
-		if ((*f)->is_json && (*f)->detect(head, n))
+		if (detect_json(*f, head, n))
 			return *f;
 	if (input_known_unread.detect(head, n))
 		return &input_known_unread;

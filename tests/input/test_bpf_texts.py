@@ -86,6 +86,11 @@ for stack, n in folded(out).items():
     have[stack.split(";")[0]] += n
 want = {"samples": 9, "h": 9, "s": sum(int(n) for n in re.findall(r'"total": (\d+)', read("bpftrace-json.txt")))}
 tap.check(code == 0 and have == want and any("asm_sysvec_apic_timer_interrupt;sysvec_apic" in s for s in folded(out)), "bpftrace -f json: maps, histograms and stats", have, want, err)
+text = read("bpftrace-json.txt")
+alone, same = text[text.index("{"):], resolve(text, "--event", "all")[1]
+for what, lines in {"nothing before it": alone, "the maps alone, as with -q": alone[alone.index('{"type": "map"'):]}.items():
+    code, out, err = resolve(lines, "--event", "all")
+    tap.check(text != alone and code == 0 and folded(out) == folded(same), f"bpftrace -f json: {what}", out, err)
 ENTRY = "@[\n    main+20\n, bash]: 12\n"
 for what, before in {"a banner": "Attaching 2 probes...\nSampling CPU at 99 Hz... Hit Ctrl-C to end.\n\n", "a number": "Attaching 2 probes...\n@start: 12\n", "time()": "12:01:05\n",
                      "a warning": "stdin:1:1-5: WARNING: unsigned subtraction\nAttaching 1 probe...\n\n", "bpftrace 0.21": "Attached 1 probe\n", "a table": "PID COMM\n12  bash\n\n\n"}.items():
