@@ -5,7 +5,7 @@ import re
 import signal
 import subprocess
 
-from lib import RESOLVE, Tap, capture, cpu_seconds, need_events, run, start, until
+from lib import RESOLVE, Tap, capture, cpu_seconds, need_events, run, start, until, until_open
 
 tap = Tap()
 need_events()
@@ -121,5 +121,18 @@ process.kill()
 process.wait()
 p = capture("-e", "uprobe:./ticks:tick", "-o", "other.data", "--", "./hot", "10", check=False)
 tap.check("nothing that was recorded has mapped" in p.stderr and "/ticks" in p.stderr, "a command that runs something else", p.stderr)
+
+# ---- SIGQUIT ------------------------------------------------------------------------------------
+process = subprocess.Popen(["./ticks"])
+p = start("-p", process.pid, "-e", "uprobe:./ticks:tick", "-o", "quit.data")
+until_open(p)
+p.send_signal(signal.SIGQUIT)
+said = p.communicate()[1]
+tap.check(p.returncode == 0 and "samples of uprobe:./ticks:tick" in said and process.poll() is None, "SIGQUIT ends the recording as ^C does", p.returncode, said)
+events = "/sys/kernel/tracing/uprobe_events"
+left = [line for line in open(events) if f":unspool_{p.pid}/" in line] if os.path.exists(events) else []
+tap.check(not left, "and no probe stays", left)
+process.kill()
+process.wait()
 
 tap.end()
