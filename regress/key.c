@@ -231,6 +231,17 @@ void key_function(struct text *t, const char *name, size_t n, enum key_kind kind
 	text_done(&plain);
 }
 
+/* perf-PID.map: where the JIT compiler of a process would name its code. */
+static bool is_map_of_process(const char *s, size_t n)
+{
+	static const char head[] = "perf-", tail[] = ".map";
+	const size_t around = sizeof head + sizeof tail - 2;
+
+	return n > around && !memcmp(s, head, sizeof head - 1) &&
+	       !memcmp(s + n - (sizeof tail - 1), tail, sizeof tail - 1) &&
+	       strspn(s + sizeof head - 1, "0123456789") == n - around;
+}
+
 void key_module(struct text *t, const char *path, size_t n)
 {
 	const char *slash = memrchr(path, '/', n), *so;
@@ -240,6 +251,10 @@ void key_module(struct text *t, const char *path, size_t n)
 	if (n > 2 && s[0] == '[' && s[n - 1] == ']') {
 		s++;
 		n -= 2;
+	}
+	if (is_map_of_process(s, n)) {
+		text_str(t, "[perf.map]");
+		return;
 	}
 	so = memmem(s, n, ".so", 3);
 	if (so && (so + 3 == s + n || so[3] == '.'))

@@ -12,7 +12,8 @@ enum key_kind { KEY_USER, KEY_KERNEL, KEY_JIT };
 
 /* Appends the key of a demangled function name. */
 void key_function(struct text *t, const char *name, size_t n, enum key_kind kind);
-/* Appends the key of code without a name: "[libfoo.so]" for /usr/lib/libfoo.so.1.2.3. */
+/* Appends the key of code without a name: "[libfoo.so]" for /usr/lib/libfoo.so.1.2.3, "[perf.map]"
+ * for the code of a JIT compiler, whose file has a process's number in its name. */
 void key_module(struct text *t, const char *path, size_t n);
 /* Is it asynchronous work of the kernel: interrupts, page clearing, scheduling? The growth of such
  * functions is no regression (VERDICT_ENVIRONMENT): the kernel, not

@@ -89,6 +89,10 @@ static void test_modules(void **state)
 					      {"/opt/a/libfoo.so", "[libfoo.so]"},
 					      {"/home/x/app", "[app]"},
 					      {"[vdso]", "[vdso]"},
+					      {"/tmp/perf-2838.map", "[perf.map]"},
+					      {"[perf-11.map]", "[perf.map]"},
+					      {"/home/x/perf-1a.map", "[perf-1a.map]"},
+					      {"/home/x/perf-.map", "[perf-.map]"},
 					      {"libsource.c", "[libsource.c]"}};
 	size_t i;
 
