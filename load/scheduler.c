@@ -270,6 +270,9 @@ int scheduler_run(struct loaded *p, const struct load_options *opt, struct err *
 	}
 	if (!rc)
 		rc = scheduler_sum(c, err);
+	/* Events that a pipe describes, and no sample is of. */
+	if (!rc && perf_file_info(p->file)->is_pipe)
+		rc = profile_set_file(p->profile, p->file, err);
 	scheduler_free(c);
 	return rc;
 }

@@ -76,7 +76,9 @@ static void modifiers(uint64_t flags, char *out)
 	  machines[] = {{EXCLUDE_HOST, 'H'}, {EXCLUDE_GUEST, 'G'}};
 	const bool levels_differ =
 		flags & (PERF_ATTR_EXCLUDE_KERNEL | PERF_ATTR_EXCLUDE_USER | EXCLUDE_HV);
-	/* perf itself excludes guests if levels or precision are asked for. */
+	/* A name without levels does not tell whether guests are counted: no one types that, and
+	 * until 6.12 perf excluded them by itself. (perf 6.1 writes HG where they are counted, 7.2
+	 * H where they are not.) */
 	const bool guest_default = levels_differ || PRECISE_IP(flags);
 	char *p = out;
 	unsigned i;
@@ -88,7 +90,7 @@ static void modifiers(uint64_t flags, char *out)
 				*p++ = levels[i].letter;
 	for (i = 0; i < PRECISE_IP(flags); i++)
 		*p++ = 'p';
-	if (flags & EXCLUDE_HOST || !!(flags & EXCLUDE_GUEST) == guest_default)
+	if (flags & EXCLUDE_HOST || (flags & EXCLUDE_GUEST && guest_default))
 		for (i = 0; i < LENGTH(machines); i++)
 			if (!(flags & machines[i].excluded))
 				*p++ = machines[i].letter;
