@@ -23,7 +23,7 @@ def dumped():
     samples, chain = [], None
     for line in run(["perf", "script", "-D", "-i", DATA], check=False).stdout.splitlines():
         head = re.match(r"\.\.\. (LBR call|FP) chain: nr:", line)
-        entry = re.match(r"\.\.\.\.\. +\d+: ([0-9a-f]{16})$", line)
+        entry = re.match(r"\.\.\.\.\. +\d+: ([0-9a-f]{16})(?: \(PERF_CONTEXT_\w+\))?$", line)
         if "PERF_RECORD_SAMPLE" in line:
             samples.append({})
         if head:
