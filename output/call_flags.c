@@ -8,14 +8,12 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
-#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -170,70 +168,6 @@ static const struct flag random_flags[] = {
 	{1, "GRND_NONBLOCK"}, {2, "GRND_RANDOM"}, {4, "GRND_INSECURE"}, END};
 static const struct flag remap_flags[] = {
 	{1, "MREMAP_MAYMOVE"}, {2, "MREMAP_FIXED"}, {4, "MREMAP_DONTUNMAP"}, END};
-static const struct flag ioctl_requests[] = {F(TCGETS),
-					     F(TCSETS),
-					     F(TCSETSW),
-					     F(TCSETSF),
-					     F(TCFLSH),
-					     F(TIOCGWINSZ),
-					     F(TIOCSWINSZ),
-					     F(TIOCGPGRP),
-					     F(TIOCSPGRP),
-					     F(TIOCSCTTY),
-					     F(TIOCNOTTY),
-					     F(TIOCGPTN),
-					     F(TIOCSPTLCK),
-					     F(TIOCGPTPEER),
-					     F(FIONREAD),
-					     F(FIONBIO),
-					     F(FIOASYNC),
-					     F(FIOCLEX),
-					     F(FIONCLEX),
-					     F(SIOCGIFCONF),
-					     F(SIOCGIFFLAGS),
-					     F(SIOCGIFADDR),
-					     F(SIOCGIFINDEX),
-					     F(TIOCOUTQ),
-					     F(TIOCSTI),
-					     F(TIOCEXCL),
-					     F(TCSBRK),
-					     F(TCXONC),
-					     F(TCSBRKP),
-					     F(TIOCNXCL),
-					     F(TIOCGSID),
-					     F(TIOCMGET),
-					     F(TIOCMSET),
-					     F(TIOCPKT),
-					     F(TIOCSBRK),
-					     F(TIOCCBRK),
-					     F(SIOCGIFHWADDR),
-					     F(SIOCGIFMTU),
-					     F(SIOCGIFNETMASK),
-					     F(SIOCGIFBRDADDR),
-					     F(SIOCGIFNAME),
-					     {0x5310, "CDROMMULTISESSION"},
-					     {0x40049409, "BTRFS_IOC_CLONE or FICLONE"},
-					     {0x4020940d, "BTRFS_IOC_CLONE_RANGE or FICLONERANGE"},
-					     {0xc020660b, "FS_IOC_FIEMAP"},
-					     {0x80086601, "FS_IOC_GETFLAGS"},
-					     {0x40086602, "FS_IOC_SETFLAGS"},
-					     {0x801c581f, "FS_IOC_FSGETXATTR"},
-					     {0x401c5820, "FS_IOC_FSSETXATTR"},
-					     {0x1260, "BLKGETSIZE"},
-					     {0x1268, "BLKSSZGET"},
-					     {0x125f, "BLKRRPART"},
-					     {0x1261, "BLKFLSBUF"},
-					     {0x80081272, "BLKGETSIZE64"},
-					     {0x2400, "PERF_EVENT_IOC_ENABLE"},
-					     {0x2401, "PERF_EVENT_IOC_DISABLE"},
-					     {0x2402, "PERF_EVENT_IOC_REFRESH"},
-					     {0x2403, "PERF_EVENT_IOC_RESET"},
-					     {0x40082404, "PERF_EVENT_IOC_PERIOD"},
-					     {0x2405, "PERF_EVENT_IOC_SET_OUTPUT"},
-					     {0x40082406, "PERF_EVENT_IOC_SET_FILTER"},
-					     {0x80082407, "PERF_EVENT_IOC_ID"},
-					     {0x40042408, "PERF_EVENT_IOC_SET_BPF"},
-					     END};
 static const struct flag limits[] = {F(RLIMIT_CPU),
 				     F(RLIMIT_FSIZE),
 				     F(RLIMIT_DATA),
@@ -327,7 +261,6 @@ static const struct kind {
 	{'a', {false, false, arch_codes, "0", 0}},
 	{'g', {true, false, random_flags, "0", 0}},
 	{'m', {true, false, remap_flags, "0", 0}},
-	{'i', {false, false, ioctl_requests, "0", 0}},
 	{'L', {false, false, epoll_operations, "0", 0}},
 	{'V', {false, false, advices, "MADV_NORMAL", 0}},
 };
