@@ -14,17 +14,18 @@
  * and no later field is used. */
 #define ATTR_SIZE 128
 
-/* Features that a kernel may lack. X(name, since), in the order in which they are given up. */
-#define ATTR_FEATURES(X)     \
-	X(STAYS, "6.12")     \
-	X(LOST, "6.0")       \
-	X(BUILD_ID, "5.12")  \
-	X(KSYMBOL, "5.1")    \
-	X(CLOCKID, "4.1")    \
-	X(COMM_EXEC, "3.16") \
-	X(MMAP2, "3.16")
+/* Features that a kernel may lack. X(name, since, what it gives), in the order in which they are
+ * given up. */
+#define ATTR_FEATURES(X)                                                  \
+	X(STAYS, "6.12", "events of threads that stay with their thread") \
+	X(LOST, "6.0", "exact loss counters")                             \
+	X(BUILD_ID, "5.12", "build ids from the kernel")                  \
+	X(KSYMBOL, "5.1", "BPF programs and other late kernel code")      \
+	X(CLOCKID, "4.1", "times in CLOCK_MONOTONIC")                     \
+	X(COMM_EXEC, "3.16", "exec distinguished from renaming")          \
+	X(MMAP2, "3.16", "inodes of mapped files")
 
-#define X(name, since) ATTR_F_##name,
+#define X(name, since, text) ATTR_F_##name,
 enum attr_feature { ATTR_FEATURES(X) ATTR_F_N };
 #undef X
 #define ATTR_HAS(features, name) ((features) >> ATTR_F_##name & 1)

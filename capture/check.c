@@ -87,23 +87,15 @@ static bool check_events(const struct report *r)
 
 static void check_features(const struct report *r)
 {
-#define X(name, since) {#name, since},
+#define X(name, since, text) {since, text},
 	static const struct {
-		const char *name, *since;
+		const char *since, *text;
 	} rows[] = {ATTR_FEATURES(X)};
 #undef X
-	static const char *const texts[ATTR_F_N] = {
-		[ATTR_F_LOST] = "exact loss counters",
-		[ATTR_F_BUILD_ID] = "build ids from the kernel",
-		[ATTR_F_KSYMBOL] = "BPF programs and other late kernel code",
-		[ATTR_F_CLOCKID] = "times in CLOCK_MONOTONIC",
-		[ATTR_F_COMM_EXEC] = "exec distinguished from renaming",
-		[ATTR_F_MMAP2] = "inodes of mapped files",
-	};
 	unsigned features = attr_probe();
 
 	for (size_t i = 0; i < ATTR_F_N; i++)
-		line(r, features >> i & 1, "%s (since Linux %s)", texts[i], rows[i].since);
+		line(r, features >> i & 1, "%s (since Linux %s)", rows[i].text, rows[i].since);
 }
 
 /* Documentation/admin-guide/sysctl/kernel.rst; levels from 3 on are patches of
