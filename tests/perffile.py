@@ -19,7 +19,7 @@ def string(text):
 def head(attrs, n_bytes, features=()):
     """The file's first bytes: attributes behind it, then n_bytes of records."""
     h = struct.pack("<8sQQQQQQQQ", b"PERFILE2", 104, len(attrs), 104, len(attrs), 104 + len(attrs), n_bytes, 0, 0)
-    return h + struct.pack("<4Q", sum(1 << bit for bit in features), 0, 0, 0)
+    return h + sum(1 << bit for bit in features).to_bytes(32, "little")
 
 
 def perf_data(attr, records, features={}):

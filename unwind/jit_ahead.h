@@ -18,6 +18,8 @@ enum unwind_stop jit_ahead_step(struct walk *w, struct cursor *c);
 /* v8.c: the same for the first and the last instructions of V8's functions, in which these have no
  * frame. Elsewhere they keep frame pointers. */
 enum unwind_stop v8_edge_step(struct walk *w, struct cursor *c);
+/* True if the code shows that the function has no frame: the record is not its own. */
+bool v8_has_no_frame(struct walk *w, const struct cursor *c);
 
 /* sljit.c: the caller of a function that has its return address in the frame of its caller. */
 bool sljit_fast_caller(struct walk *w, const struct cursor *c, struct cursor *caller);

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include "reader/reader.h"
+#include "unwind/jit_ahead.h"
 #include "unwind/return_check.h"
 
 /* Words of an interpreter frame, as offsets from its record. JDK 8 has LOCALS and MONITORS one word
@@ -191,7 +192,8 @@ static enum fp_owner entered_by_v8(struct walk *w, const struct cursor *c, struc
 	if (arch_reg(w->arch, &w->s->user_regs, RCX, &start) && start % V8_CODE_ALIGN == 0 &&
 	    c->ip - start <= V8_ENTRY_BYTES && return_check(w, ra) != RETURN_NONE)
 		return called_by(caller, c, ra, sp + word);
-	return is_jit_code(w, ra) ? FP_OWNER_UNKNOWN : FP_OWNER_SELF;
+	return is_jit_code(w, ra) || (runs_v8(w) && v8_has_no_frame(w, c)) ? FP_OWNER_UNKNOWN
+									   : FP_OWNER_SELF;
 }
 
 enum fp_owner jit_owner_find(struct walk *w, const struct cursor *c, bool is_hotspot,

@@ -3,6 +3,7 @@ addresses, chosen times, other kernels, guests.
 
 By tools/perf/Documentation/perf.data-file-format.txt and include/uapi/linux/perf_event.h.
 """
+import gzip
 import struct
 
 from perffile import ARCH, OSRELEASE, padded, perf_data, string
@@ -13,6 +14,7 @@ COMM_EXEC, BUILD_ID_IN_MMAP2 = 1 << 13, 1 << 14
 IP, TID, TIME, CALLCHAIN, CPU, PERIOD, IN_CGROUP = 1, 2, 4, 32, 128, 256, 1 << 21
 BUILD_ID, HOSTNAME, CLOCK_DATA = 2, 3, 29  # header features
 CLOCK_MONOTONIC = 1
+RUNTIME_CODE_MAGIC = 0x43525355
 CHAIN_KERNEL, CHAIN_USER = 2**64 - 128, 2**64 - 512
 
 
@@ -112,6 +114,15 @@ class Jitdump:
         self.index += 1
         self.record(0, time, struct.pack("<IIQQQQ", self.pid, self.pid, addr, addr, size, self.index) + name.encode() + b"\0" +
                     code.ljust(size, b"\0"))
+
+    def pages(self, time, addr, code):
+        """Memory of which only the bytes are known (JIT_RECORD_BYTES of functions.h)."""
+        self.record(0x5502, time, struct.pack("<Q", addr) + code.ljust(-(-len(code) // 4096) * 4096, b"\0"))
+
+    def section(self):
+        """As capture keeps it in a recording (FEATURE_RUNTIME_CODE of format.h)."""
+        packed = gzip.compress(self.data)
+        return struct.pack("<IIIIQQ", RUNTIME_CODE_MAGIC, 1, self.pid, 0, len(self.data), len(packed)) + packed
 
     def move(self, time, old, new, size):
         self.record(1, time, struct.pack("<IIQQQQQ", self.pid, self.pid, new, old, new, size, self.index))

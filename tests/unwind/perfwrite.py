@@ -19,6 +19,7 @@ class PerfWriter:
         self.arch, self.abi, self.regs_mask, self.stack_bytes = arch, abi, regs_mask, stack_bytes
         self.pid, self.os_release, self.time, self.data = pid, os_release, 1000, []
         self.monotonic = monotonic  # times are of CLOCK_MONOTONIC
+        self.features = {}  # by bit
 
     def record(self, kind, misc, body):
         self.data.append(struct.pack("<IHH", kind, misc, 8 + len(body)) + body)
@@ -53,4 +54,4 @@ class PerfWriter:
         attr = (attr + bytes(80 - len(attr)) + struct.pack("<QIi", self.regs_mask, self.stack_bytes, self.monotonic)).ljust(112, b"\0")
         # Of period and sample_type as declared: the sample above is IP TID TIME PERIOD, CALLCHAIN with no entries.
         with open(path, "wb") as f:
-            f.write(perf_data(attr, b"".join(self.data), {OSRELEASE: string(self.os_release), ARCH: string(self.arch), **(more or {})}))
+            f.write(perf_data(attr, b"".join(self.data), {OSRELEASE: string(self.os_release), ARCH: string(self.arch), **self.features, **(more or {})}))

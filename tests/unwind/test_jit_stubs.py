@@ -65,7 +65,7 @@ def build():
     return None if r.returncode else symbols
 
 
-def recording(samples, extra, fp, rbx):
+def recording(samples, extra, fp, rbx, rcx=JUNK):
     """samples: [(pc, sp, words at sp)]; extra(w) writes what is before them, and a function in their place what is between"""
     w = PerfWriter("x86_64", ABI_64, MASK, 1024, pid=PID, monotonic=True)
     map_program(w)
@@ -77,7 +77,7 @@ def recording(samples, extra, fp, rbx):
             continue
         pc, sp, words = sample
         regs = [JUNK] * REGS
-        regs[1], regs[6] = rbx, fp
+        regs[1], regs[2], regs[6] = rbx, rcx, fp
         regs[7], regs[8] = sp, pc
         w.sample(pc, [regs[i] for i in ORDER], b"".join(x.to_bytes(8, "little") for x in words))
     w.write("jit.data")
@@ -92,8 +92,8 @@ def map_program(w):
             w.mmap(BIAS + int(f[2], 16), BIAS + int(f[2], 16) + int(f[5], 16), int(f[1], 16), "r-xp", os.path.abspath("jit"))
 
 
-def walked(samples, extra=lambda w: None, options=(), fp=JUNK, rbx=JUNK):
-    samples, said = resolve(recording(samples, extra, fp, rbx), "--no-stitch", *options)
+def walked(samples, extra=lambda w: None, options=(), fp=JUNK, rbx=JUNK, rcx=JUNK):
+    samples, said = resolve(recording(samples, extra, fp, rbx, rcx), "--no-stitch", *options)
     return [[a for a, _ in s] for s in samples], said
 
 
@@ -439,6 +439,33 @@ def described_code(at):
     check("code from a jitdump: a frame that a call has made", walked([v8], extra, fp=STACK + 16), [[leaf, based - 1] + end])
 
 
+def ends_of_v8(at):
+    """The entry of V8's interpreted functions: as it begins, and as it takes the arguments from the stack, the record at the frame
+    pointer is its caller's, and at the end the return address is in a register alone. Frames: the caller's record is at fp."""
+    # 20 times cmpw $0xf5,0xb(%r10); je (to the end); then push %rbp; mov %rsp,%rbp; call; leave; pop %rcx; add %rbx,%rsp; push %rcx; ret
+    begin = bytes.fromhex("6641817a0bf500" "7410") * 10 + bytes.fromhex("554889e5" "e800000000")
+    code = begin + bytes.fromhex("c9" "59" "4801dc" "51" "c3")
+    called, drop = CODE + len(begin), CODE + len(begin) + 1
+    dump = Jitdump(PID)
+    dump.pages(100, CODE, code)
+
+    def extra(w):
+        w.mmap(0x7d0000000000, 0x7d0000001000, 0, "r-xp", "/nowhere/node")
+        w.features[208] = dump.section()
+
+    # two arguments; the caller's record; its caller
+    fp, ends = STACK + 24, [BIAS + at["in_caller"] - 1, BIAS + at["in_start"] - 1]
+    above = [JUNK, JUNK, STACK + 0x200, BIAS + at["in_caller"], JUNK, BIAS + at["in_start"]] + [0] * 20
+    for what, ip, on_stack, rcx in (("at its start", CODE, True, JUNK), ("before its frame", CODE + 81, True, JUNK),
+                                    ("behind its frame", drop, True, JUNK), ("the arguments are to be taken", drop + 1, False, called),
+                                    ("they are taken", drop + 4, False, called), ("at its return", drop + 5, True, JUNK)):
+        words = [called] * on_stack + above
+        sample = (ip, fp - 16 - 8 * on_stack, words)
+        check(f"V8's entry of interpreted functions, {what}", walked([sample], extra, fp=fp, rcx=rcx), [[ip, called - 1] + ends])
+    # a register that does not hold a return address
+    check("what is no return address is none", walked([(drop + 4, fp - 16, above)], extra, fp=fp, rcx=CODE + 3), [[drop + 4]])
+
+
 def too_much_code(at):
     """Functions of which every byte has a frame of its own: as much is followed as the largest programs need, not more."""
     leaf, end = BIAS + at["leaf"], [BIAS + at["in_caller"] - 1, BIAS + at["in_start"] - 1]
@@ -478,4 +505,5 @@ interrupted(symbols)
 two_word_sizes(symbols)
 shared_places(symbols)
 described_code(symbols)
+ends_of_v8(symbols)
 too_much_code(symbols)
