@@ -20,7 +20,6 @@
 #include "output/call_special.h"
 #include "output/call_structs.h"
 #include "output/probe_fields.h"
-#include "output/probed_function.h"
 #include "reader/reader.h"
 
 enum {
@@ -480,7 +479,7 @@ static void add_pointed_to(struct calls *c, struct text *t, const struct profile
 static bool add_params(struct calls *c, struct text *t, const struct profile_log_entry *e)
 {
 	uint32_t inlined;
-	const size_t level = probed_level(c->p, e, &inlined);
+	const size_t level = profile_probed_level(c->p, e->event, e->node, &inlined);
 	size_t n, n_levels, depth = 0;
 	const char *s = profile_values(c->p, e, 0, level, &n, &n_levels);
 	bool in_text = false;

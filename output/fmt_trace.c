@@ -11,7 +11,6 @@
 #include "base/err.h"
 #include "output/calls.h"
 #include "output/output.h"
-#include "output/probed_function.h"
 
 struct trace {
 	const struct profile *p;
@@ -49,7 +48,7 @@ static void add_caller(struct trace *r, const struct profile_log_entry *e, const
 	const struct profile *p = r->p;
 	uint32_t node = e->node, name, inlined;
 
-	probed_level(p, e, &inlined);
+	profile_probed_level(p, e->event, e->node, &inlined);
 	if (s && calls_is_syscall(&r->calls, s)) {
 		while (node && p->locations.v[p->nodes.v[node].location].is_kernel)
 			node = p->nodes.v[node].parent;

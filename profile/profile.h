@@ -316,6 +316,10 @@ static inline struct profile_detail profile_detail(const struct profile *p,
  * it, and so on. NULL: nothing is known. *n_levels: how many functions there are. */
 const char *profile_values(const struct profile *p, const struct profile_log_entry *e, size_t frame,
 			   size_t level, size_t *n, size_t *n_levels);
+/* The function that an event's name has ("uprobe:FILE:f"), where an inlined copy of it begins at the
+ * leaf: *name is its name, and returned its level as of profile_values(). Else 0: the function
+ * itself is probed; then *name is 0. */
+size_t profile_probed_level(const struct profile *p, uint32_t event, uint32_t node, uint32_t *name);
 /* The type of what the innermost function of an entry's stack returns, as values/values.h says; *n:
  * its length. NULL: not known. */
 const char *profile_result_type(const struct profile *p, const struct profile_log_entry *e,

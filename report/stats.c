@@ -1,4 +1,5 @@
 /* stats.c - --stats and --stats=json. */
+#include "report/hits.h"
 #include "report/modules.h"
 
 #include <inttypes.h>
@@ -103,6 +104,7 @@ void report_text(const struct loaded *p, FILE *out)
 	if (s->cached_modules)
 		fprintf(out, "modules whose debug information came from the cache: %" PRIu64 "\n",
 			s->cached_modules);
+	report_hits(p->profile, out);
 	report_modules_text(p, out);
 	fprintf(out, "seconds: %.3f read and unwind, %.3f symbolize\n", p->seconds_load,
 		p->seconds_symbolize);

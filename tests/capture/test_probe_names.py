@@ -93,6 +93,13 @@ tap.check(ends == {"second;tiny": 10}, "what is listed can be typed", ends)
 hits("uprobe:./in:tiny", "./in", "--args")
 text = run([RESOLVE, "-q", "-f", "trace", "perf.data"]).stdout
 tap.check(re.findall(r": x=(\S+) <- tiny$", text, re.M)[::3] == list("01234"), "--args: the parameters of the copy", text)
+text = run([RESOLVE, "--stats", "-o", "in.folded", "perf.data"]).stderr
+tap.check("hits of probes: 15, by function:\n          15  tiny\n" in text, "--stats: hits of the copies", text)
+capture("-e", "uprobe:./in:*", "--", "./in")
+text = run([RESOLVE, "--stats", "-o", "in.folded", "perf.data"]).stderr
+rows = dict(reversed(line.split()) for line in text.partition("by function:\n")[2].partition("modules")[0].splitlines())
+tap.check("hits of probes: 16, by function:" in text and rows == {"first": "5", "second": "5", "both": "5", "main": "1"},
+          "hits by function, also where an inlined one begins at the same address", text)
 run(["strip", "-g", "in", "-o", "stripped"])
 said = refused("uprobe:./stripped:tiny", "./stripped")
 tap.check("no function is named 'tiny'" in said, "without debug information it is not known", said)

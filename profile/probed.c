@@ -1,11 +1,10 @@
-/* probed_function.c - a probe on an inlined copy is one on code of another function. */
-#include "output/probed_function.h"
+/* probed.c - a probe on an inlined copy is one on code of another function. */
+#include "profile/profile.h"
 
 #include <string.h>
 
 #include "base/strtab.h"
 #include "base/text.h"
-#include "profile/profile.h"
 
 /* Does "uprobe:FILE:ns::f" end in the name of this function? */
 static bool names(const char *event, const struct profile *p, uint32_t function)
@@ -21,18 +20,17 @@ static bool names(const char *event, const struct profile *p, uint32_t function)
 	return is;
 }
 
-size_t probed_level(const struct profile *p, const struct profile_log_entry *e, uint32_t *name)
+size_t profile_probed_level(const struct profile *p, uint32_t event, uint32_t node, uint32_t *name)
 {
-	const char *event = strtab_get(&p->strings, p->events.v[e->event].name);
-	const struct profile_location *l =
-		e->node ? &p->locations.v[p->nodes.v[e->node].location] : NULL;
+	const char *text = strtab_get(&p->strings, p->events.v[event].name);
+	const struct profile_location *l = node ? &p->locations.v[p->nodes.v[node].location] : NULL;
 
 	*name = 0;
-	if (!l || (!str_starts_with(event, "uprobe:") && !str_starts_with(event, "u:")))
+	if (!l || (!str_starts_with(text, "uprobe:") && !str_starts_with(text, "u:")))
 		return 0;
 	for (size_t i = 0; i + 1 < l->n_lines; i++) {
 		*name = p->functions.v[p->lines.v[l->first_line + i].function].name;
-		if (names(event, p, *name))
+		if (names(text, p, *name))
 			return l->n_lines - 1 - i;
 	}
 	*name = 0;
