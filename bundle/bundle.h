@@ -41,7 +41,9 @@ enum bundle_kind {
 	BUNDLE_FILE,	  /* of a JIT compiler, under the path by which it is looked for */
 	BUNDLE_KALLSYMS,  /* lines of /proc/kallsyms */
 	BUNDLE_NOTE,	  /* lines for people: what the bundle lacks, and why */
-	BUNDLE_PROCESSES, /* lines "PID NSPID CGROUP EXE CMDLINE", separated by tabs */
+	BUNDLE_PROCESSES, /* lines "PID NSPID CGROUP EXE CMDLINE", separated by
+			     tabs; "PID@NS" is another process with this number, from
+			     that time on */
 	BUNDLE_PART, /* where the file with this path lies in its archive: u64 offset, u64 size */
 	BUNDLE_CHANGED, /* a file without build id, written to while it was recorded: none is it */
 };

@@ -3,20 +3,24 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/text.h"
 #include "capture/sysfile.h"
 
 enum {
 	PROCESSES_MAX = 1 << 16,
+	SEEN_MAX = 4 * PROCESSES_MAX, /* so many are told of */
 	LINES_BYTES_MAX = 8 << 20,
 	STATUS_BYTES = 8192,
 	ARGUMENTS_BYTES = 4096,
 	CONTAINER_ID_BYTES = 64,
+	READ = 1 << 30, /* and no index */
 };
 
 static ssize_t read_of(uint32_t pid, const char *what, char *buf, size_t size)
@@ -111,6 +115,62 @@ static void add_arguments(struct text *t, uint32_t pid)
 	text_clean(t, args, n > 0 ? (size_t)n : 0);
 }
 
+static bool exists(uint32_t pid)
+{
+	char name[32];
+
+	snprintf(name, sizeof name, "/proc/%" PRIu32, pid);
+	return !access(name, F_OK);
+}
+
+/* Adds its number, with when it began if it is not the first with that. False: it has no line. */
+static bool begin_line(struct processes *p, uint32_t pid)
+{
+	const uint32_t before = hash_get(&p->seen, pid);
+
+	if (before == READ)
+		return false;
+	if (p->n_lines >= PROCESSES_MAX || p->lines.n > LINES_BYTES_MAX) {
+		if (before != HASH_NONE || p->seen.n < SEEN_MAX)
+			p->left_out += !hash_put(&p->seen, pid, READ);
+		return false;
+	}
+	if (hash_put(&p->seen, pid, READ) || (before == HASH_NONE && !exists(pid)))
+		return false;
+	p->n_lines++;
+	text_dec(&p->lines, pid, 0);
+	if (before != HASH_NONE) {
+		text_char(&p->lines, '@');
+		text_dec(&p->lines, p->reborn.v[before], 0);
+	}
+	text_char(&p->lines, '\t');
+	return true;
+}
+
+void processes_note_record(struct processes *p, const uint8_t *rec, size_t n)
+{
+	struct buf b = buf_make(rec, n, 0, false);
+	struct perf_event_header h;
+	uint32_t pid, parent;
+	uint64_t time_ns;
+
+	memcpy(&h, rec, sizeof h);
+	if (!p->on || h.type != PERF_RECORD_FORK || n < sizeof h + 24)
+		return;
+	buf_skip(&b, sizeof h);
+	pid = buf_u32(&b);
+	parent = buf_u32(&b);
+	buf_skip(&b, 8);
+	time_ns = buf_u64(&b);
+	if (pid == parent || hash_get(&p->seen, pid) == HASH_NONE)
+		return;
+	p->last = 0;
+	if (p->reborn.n >= PROCESSES_MAX || vec_push(&p->reborn, time_ns))
+		p->left_out++;
+	else
+		(void)hash_put(&p->seen, pid, (uint32_t)p->reborn.n - 1);
+}
+
 void processes_read(struct processes *p, uint32_t pid)
 {
 	char groups[STATUS_BYTES], name[64], exe[PATH_MAX];
@@ -118,16 +178,11 @@ void processes_read(struct processes *p, uint32_t pid)
 	ssize_t n;
 
 	p->last = pid;
-	if (hash_get(&p->seen, pid) != HASH_NONE || p->seen.n >= PROCESSES_MAX ||
-	    p->lines.n > LINES_BYTES_MAX || hash_put(&p->seen, pid, 0))
+	if (!begin_line(p, pid))
 		return;
-	if (read_of(pid, "cgroup", groups, sizeof groups) <= 0)
-		return;
-	group = cgroup_of(groups);
+	group = read_of(pid, "cgroup", groups, sizeof groups) > 0 ? cgroup_of(groups) : "";
 	snprintf(name, sizeof name, "/proc/%" PRIu32 "/exe", pid);
 	n = readlink(name, exe, sizeof exe);
-	text_dec(&p->lines, pid, 0);
-	text_char(&p->lines, '\t');
 	text_dec(&p->lines, process_inner_pid(pid), 0);
 	text_char(&p->lines, '\t');
 	add(&p->lines, group, strlen(group));
@@ -137,9 +192,19 @@ void processes_read(struct processes *p, uint32_t pid)
 	text_char(&p->lines, '\n');
 }
 
+void processes_begin_part(struct processes *p)
+{
+	const bool on = p->on, with_arguments = p->with_arguments;
+
+	processes_done(p);
+	p->on = on;
+	p->with_arguments = with_arguments;
+}
+
 void processes_done(struct processes *p)
 {
 	hash_done(&p->seen);
+	vec_done(&p->reborn);
 	text_done(&p->lines);
 	*p = (struct processes){0};
 }

@@ -109,6 +109,11 @@ static void note_lacks(const struct bundle_job *j, const struct cut_report *repo
 		capture_note(j->result,
 			     "%zu files were not kept open for the bundle: raise `ulimit -n`",
 			     j->pins->left_out);
+	if (j->processes->left_out)
+		capture_note(j->result,
+			     "%zu processes have no cgroup and program in the recording: more were "
+			     "sampled than it keeps",
+			     j->processes->left_out);
 	if (j->pins->too_much)
 		capture_note(j->result,
 			     "%zu files of file systems that may be unmounted were let go when "

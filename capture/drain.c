@@ -164,6 +164,7 @@ static int take_other(struct drain *d, enum ring_kind kind, const uint8_t *rec, 
 		alive_note_record(&d->alive, rec, n);
 	runtime_watch_record(d->runtimes, rec, n);
 	environs_note(&d->environs, rec, n);
+	processes_note_record(&d->processes, rec, n);
 	if (is_useless_map(d, rec, n))
 		return 0;
 	if (h.type == PERF_RECORD_LOST && kind == RING_SWITCHES) {
@@ -303,6 +304,7 @@ void drain_begin_part(struct drain *d)
 	d->switches = d->switch_samples = 0;
 	d->switches_thinned = false;
 	d->touch.pages = 0;
+	processes_begin_part(&d->processes);
 	file_ids_done(&d->file_ids);
 	d->file_ids = (struct file_ids){0};
 	if (d->switched)

@@ -70,6 +70,7 @@ struct process {
 	bool lacks_code; /* such code has run */
 	bool is_new;	 /* its program is another one since the last reading */
 	bool busy, is_gone;
+	bool has_ended; /* as a record says; its number may be given again */
 	struct code_ranges ranges;
 	uint64_t samples;		     /* since the last reading */
 	uint64_t due_ns, again_ns;	     /* of the next one, of the next comparison */
@@ -97,6 +98,8 @@ struct runtime_watch {
 	struct hash_table by_pid; /* -> index in processes */
 	VEC(struct process *) processes;
 	uint64_t second, scans; /* searched in that second */
+	size_t reuse;		/* where to look for one that can be forgotten */
+	size_t left_out;	/* processes for which there was no room */
 };
 
 static uint64_t now_ns(clockid_t clock)
@@ -116,13 +119,47 @@ static struct process *find(const struct runtime_watch *w, uint32_t pid)
 	return i == HASH_NONE ? NULL : w->processes.v[i];
 }
 
+static void process_done(struct process *p)
+{
+	hash_done(&p->seen);
+	hash_done(&p->seen_places);
+	vec_done(&p->methods);
+	vec_done(&p->places);
+	code_ranges_done(&p->ranges);
+	code_copy_done(&p->copy);
+	hotspot_free(p->hotspot);
+	code_log_done(&p->log);
+}
+
+/* In the place of one that has ended and of which nothing was read; NULL: there is none. */
+static struct process *reuse(struct runtime_watch *w, uint32_t pid)
+{
+	for (size_t i = 0; i < w->processes.n; i++) {
+		const size_t at = (w->reuse + i) % w->processes.n;
+		struct process *p = w->processes.v[at];
+
+		if (!p->has_ended || p->busy || p->log.bytes.n > CODE_LOG_HEADER_BYTES)
+			continue;
+		if (hash_get(&w->by_pid, (uint64_t)p->pid) == at)
+			hash_remove(&w->by_pid, (uint64_t)p->pid);
+		process_done(p);
+		*p = (struct process){.pid = (pid_t)pid};
+		w->reuse = at + 1;
+		return hash_put(&w->by_pid, pid, (uint32_t)at) ? NULL : p;
+	}
+	w->left_out++;
+	return NULL;
+}
+
 /* NULL: too many, or out of memory. */
 static struct process *find_or_add(struct runtime_watch *w, uint32_t pid)
 {
 	struct process *p = find(w, pid);
 
-	if (p || w->processes.n >= PROCESSES_MAX)
+	if (p)
 		return p;
+	if (w->processes.n >= PROCESSES_MAX)
+		return reuse(w, pid);
 	p = calloc(1, sizeof *p);
 	if (!p)
 		return NULL;
@@ -196,10 +233,10 @@ static void note_fork(struct runtime_watch *w, uint32_t pid, uint32_t parent)
 	const struct process *from = find(w, parent);
 	struct process *p = from && pid != parent ? find_or_add(w, pid) : NULL;
 
-	if (!p)
+	if (!p || p == from)
 		return;
 	note_exec(w, pid);
-	p->is_gone = false;
+	p->is_gone = p->has_ended = false;
 	p->is_jvm = from->is_jvm;
 	p->is_v8 = from->is_v8;
 	p->has_code_stacks = from->has_code_stacks;
@@ -226,6 +263,8 @@ void runtime_watch_record(struct runtime_watch *w, const uint8_t *rec, size_t n)
 		note_exec(w, pid);
 	else if (h.type == PERF_RECORD_FORK)
 		note_fork(w, pid, other);
+	else if (h.type == PERF_RECORD_EXIT && pid == buf_u32(&b) && find(w, pid))
+		find(w, pid)->has_ended = true;
 	pthread_mutex_unlock(&w->lock);
 }
 
@@ -654,6 +693,12 @@ void runtime_watch_finish(struct runtime_watch *w, struct bytes *section, struct
 		if (p->log.bytes.n > CODE_LOG_HEADER_BYTES)
 			add_process(p, section);
 	}
+	if (w->left_out)
+		capture_note(r,
+			     "%zu processes with code without a file were not read, as more than "
+			     "%d had such: it has no names",
+			     w->left_out, PROCESSES_MAX);
+	w->left_out = 0;
 	pthread_mutex_unlock(&w->lock);
 }
 
@@ -699,14 +744,7 @@ void runtime_watch_free(struct runtime_watch *w)
 	for (size_t i = 0; i < w->processes.n; i++) {
 		struct process *p = w->processes.v[i];
 
-		hash_done(&p->seen);
-		hash_done(&p->seen_places);
-		vec_done(&p->methods);
-		vec_done(&p->places);
-		code_ranges_done(&p->ranges);
-		code_copy_done(&p->copy);
-		hotspot_free(p->hotspot);
-		code_log_done(&p->log);
+		process_done(p);
 		free(p);
 	}
 	vec_done(&w->processes);

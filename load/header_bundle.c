@@ -48,9 +48,12 @@ static void say_process(struct text *t, const char *line, size_t n,
 	const char *at[FIELDS];
 	size_t len[FIELDS];
 	unsigned i, have = split(line, n, at, len);
+	const char *mark;
 
-	if (have < FIELDS || !len[0])
+	if (have < FIELDS || !len[0] || !(len[2] + len[3]))
 		return;
+	mark = memchr(at[0], '@', len[0]);
+	len[0] = mark ? (size_t)(mark - at[0]) : len[0];
 	t->n = 0;
 	for (i = 0; i < FIELDS; i++) {
 		if (i == 1 && len[1] == len[0] && !memcmp(at[0], at[1], len[0]))

@@ -68,7 +68,7 @@ void facts_of_recording(struct load_facts *f, const struct perf_file_info *i);
 struct bundle;
 int processes_new(struct processes **ret, const struct bundle *b);
 void processes_free(struct processes *p);
-const char *processes_cgroup(const struct processes *p, uint32_t pid);
+const char *processes_cgroup(const struct processes *p, uint32_t pid, uint64_t time_ns);
 
 /* carried.c: opens the bundle of the recording, if it has one. Damage costs only what is damaged,
  * and is noted. Returns 0 or -ERR_NOMEM. */

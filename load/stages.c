@@ -57,7 +57,7 @@ static int choose_samples(struct scheduler *c, struct batch_job *j, const struct
 		struct perf_sample *s = &b->samples[i];
 
 		if (!s->cgroup)
-			s->cgroup = processes_cgroup(c->p->processes, s->pid);
+			s->cgroup = processes_cgroup(c->p->processes, s->pid, s->time_ns);
 		if (!sample_filter_match(&c->p->filter, s))
 			c->p->filtered++;
 		else if (vec_push(&j->samples, s))

@@ -586,6 +586,74 @@ def compiled_once():
     tap.check(seen[0] and seen[0] == seen[1] and "two.cc:4" in named, "a module with little DWARF is compiled once", *seen, named[:300])
 
 
+def reused_number():
+    """Two processes, one after the other, have the same number: each has its own cgroup, at its own time."""
+    roots = [l.split()[1] for l in open("/proc/mounts") if l.split()[2] == "cgroup2" or (l.split()[2] == "cgroup" and "name=systemd" in l.split()[3])]
+    groups = []
+    try:
+        for name in ("one", "two"):
+            groups.append(f"{roots[0]}/unspool-test-{os.getpid()}-{name}")
+            os.mkdir(groups[-1])
+    except (OSError, IndexError) as e:
+        for g in groups:
+            if os.path.isdir(g):
+                os.rmdir(g)
+        return tap.skip("a number that two processes have", f"no cgroup can be made here: {e}")
+    with open("reused.c", "w") as f:
+        f.write(r"""
+#define _GNU_SOURCE
+#include <linux/sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+static void works(const char *group)
+{
+	char path[4096];
+	FILE *f;
+	snprintf(path, sizeof path, "%s/cgroup.procs", group);
+	f = fopen(path, "w");
+	if (!f || fprintf(f, "0") < 0 || fclose(f))
+		_exit(1);
+	for (volatile long i = 0; clock() < CLOCKS_PER_SEC / 2; i++)
+		;
+	_exit(0);
+}
+int main(int argc, char **argv)
+{
+	pid_t pid = fork();
+	struct clone_args a = {.exit_signal = SIGCHLD, .set_tid = (uintptr_t)&pid, .set_tid_size = 1};
+	int status;
+	if (!pid)
+		works(argv[argc - 2]);
+	if (waitpid(pid, &status, 0) != pid || status)
+		return 1;
+	switch (syscall(SYS_clone3, &a, sizeof a)) {
+	case -1: return 2;
+	case 0: works(argv[argc - 1]);
+	}
+	return waitpid(pid, &status, 0) != pid || status;
+}
+""")
+    run(["gcc", "-O1", "reused.c", "-o", "reused"])
+    p = run([CAPTURE, "-F", "499", "--bundle", "-o", "x.data", "--", "./reused", *groups], check=False)
+    for g in groups:
+        os.rmdir(g)
+    if p.returncode == 2:
+        return tap.skip("a number that two processes have", "clone3 may not choose a number here")
+    found = {}
+    for line in run([RESOLVE, "-q", "--by", "cgroup", "x.data"], check=False).stdout.splitlines():
+        who = line.split(";")[0].rsplit("-", 1)[-1]
+        found[who] = found.get(who, 0) + int(line.rsplit(" ", 1)[1])
+    total = sum(found.values())
+    tap.check(total > 0 and all(0.3 * total < found.get(g, 0) < 0.7 * total for g in ("one", "two")), "a number that two processes have, one after the other: the cgroup of each", found, p.stderr)
+    shown = [l for l in run([RESOLVE, "-q", "--header", "x.data"], check=False).stdout.splitlines() if "process : pid" in l and "unspool-test" in l]
+    tap.check(len(shown) == 2 and "@" not in "".join(shown), "--header has both", shown)
+
+
 if not RESOLVE_NOWHERE:
     tap.skip("recordings that carry their files", "no root of its own can be entered here")
     sys.exit(0)
@@ -603,6 +671,7 @@ reused_inode_let_go()
 too_late()
 by_default()
 inner_pid()
+reused_number()
 interrupt()
 second_interrupt()
 killed()
