@@ -150,9 +150,13 @@ static int take_stack(struct reader *r, const char *s, struct err *err)
 	return rc;
 }
 
+/* What the kernel appends to the paths of files that were removed, or replaced by a build. */
+#define DELETED " (deleted)"
+
 static int take_map(struct reader *r, const char *s, struct err *err)
 {
 	struct heap_map m;
+	size_t n;
 	char perms[5] = "";
 	int used = 0;
 
@@ -164,13 +168,14 @@ static int take_map(struct reader *r, const char *s, struct err *err)
 	s += used;
 	if (!*s || perms[2] != 'x')
 		return 0;
-	m.path = profile_string(r->p, s, strlen(s));
+	n = str_ends_with(s, DELETED) ? strlen(s) - (sizeof DELETED - 1) : strlen(s);
+	m.path = profile_string(r->p, s, n);
 	if (m.path == STRTAB_FAILED)
 		return err_nomem(err);
 	if (r->maps.n && m.start < r->maps.v[r->maps.n - 1].end)
 		return 1;
 	if (!r->maps.n) /* the program itself is the first file */
-		r->comm = profile_string(r->p, base_name(s), strlen(base_name(s)));
+		r->comm = profile_string(r->p, base_name(s), n - (size_t)(base_name(s) - s));
 	return vec_push(&r->maps, m) || r->comm == STRTAB_FAILED ? err_nomem(err) : 0;
 }
 
