@@ -17,8 +17,27 @@ static struct row *current(struct screen *s)
 	return s->cursor < s->rows.v.n ? &s->rows.v.v[s->cursor] : NULL;
 }
 
+static bool is_function(const struct screen *s, const struct row *row)
+{
+	return row && row->kind != ROW_HEADING && row->symbol < s->model->f.v.n;
+}
+
+static int no_function(struct screen *s)
+{
+	snprintf(s->note, sizeof s->note, "this row is no function: move to one first");
+	return 0;
+}
+
+/* A sandwich leaves the rows that it came from, as they were unfolded, for the way back. */
 static int show(struct screen *s, enum view view)
 {
+	if (view == VIEW_SANDWICH && s->rows.view != VIEW_SANDWICH) {
+		rows_keep(&s->rows);
+		s->kept_cursor = s->cursor;
+		s->kept_top = s->top;
+	} else if (view != VIEW_SANDWICH) {
+		rows_drop_kept(&s->rows);
+	}
 	s->rows.view = view;
 	s->cursor = s->top = 0;
 	return rows_make(&s->rows);
@@ -65,8 +84,8 @@ static int sandwich(struct screen *s)
 {
 	const struct row *row = current(s);
 
-	if (!row || row->kind == ROW_HEADING || row->symbol >= s->model->f.v.n)
-		return 0;
+	if (!is_function(s, row))
+		return no_function(s);
 	s->rows.symbol = row->symbol;
 	return show(s, VIEW_SANDWICH);
 }
@@ -121,8 +140,12 @@ static int search(struct screen *s)
 
 static int escape(struct screen *s)
 {
-	if (s->rows.view == VIEW_SANDWICH)
-		return show(s, VIEW_FUNCTIONS);
+	if (s->rows.view == VIEW_SANDWICH) {
+		rows_restore(&s->rows);
+		s->cursor = s->kept_cursor;
+		s->top = s->kept_top;
+		return 0;
+	}
 	if (*s->search) {
 		s->search[0] = '\0';
 		return 0;
@@ -142,8 +165,8 @@ static int annotate(struct screen *s)
 	FILE *f;
 	int rc;
 
-	if (!row || row->kind == ROW_HEADING || row->symbol >= m->f.v.n)
-		return 0;
+	if (!is_function(s, row))
+		return no_function(s);
 	if (!m->opt->annotate) {
 		snprintf(s->note, sizeof s->note, "machine code is shown of recordings only");
 		return 0;

@@ -15,7 +15,8 @@
 #include "profile/profile.h"
 
 struct browse_options {
-	const char *source; /* name of the input; NULL: none */
+	const char *source; /* name of the input; NULL: none, or several */
+	const char *base;   /* of a difference: the same of the other side */
 	const char *event;  /* the one shown first, as event_is_listed(); NULL: the main one */
 	struct stack_style style;
 	bool count_samples; /* weights are numbers of samples instead of periods */

@@ -16,10 +16,41 @@ static void drop_rows(struct rows *r, size_t from, size_t n)
 	r->v.n -= n;
 }
 
+static void swap_kept(struct rows *r)
+{
+	const struct rows were = *r;
+
+	r->v = were.kept;
+	r->kept = were.v;
+}
+
+void rows_drop_kept(struct rows *r)
+{
+	swap_kept(r);
+	drop_rows(r, 0, r->v.n);
+	swap_kept(r);
+}
+
+void rows_keep(struct rows *r)
+{
+	rows_drop_kept(r);
+	swap_kept(r);
+	r->kept_view = r->view;
+}
+
+void rows_restore(struct rows *r)
+{
+	swap_kept(r);
+	rows_drop_kept(r);
+	r->view = r->kept_view;
+}
+
 void rows_done(struct rows *r)
 {
 	drop_rows(r, 0, r->v.n);
+	rows_drop_kept(r);
 	vec_done(&r->v);
+	vec_done(&r->kept);
 }
 
 size_t rows_parent(const struct rows *r, size_t at)

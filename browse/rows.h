@@ -28,8 +28,8 @@ enum sorting { SORT_OWN, SORT_TOTAL, SORT_CHANGE };
 
 struct rows {
 	struct model *m;
-	VEC(struct row) v;
-	enum view view;
+	VEC(struct row) v, kept;
+	enum view view, kept_view;
 	enum sorting sorting;
 	enum direction unfolds; /* what Enter shows below a function */
 	uint32_t symbol;	/* of the sandwich */
@@ -44,6 +44,11 @@ void rows_fold(struct rows *r, size_t at);
 int rows_unfold_hottest(struct rows *r, size_t at);
 /* The row that this one is below; itself if there is none. */
 size_t rows_parent(const struct rows *r, size_t at);
+/* Puts the rows aside, as they are unfolded, and takes them back. They are to be dropped when the
+ * model or the order changes. */
+void rows_keep(struct rows *r);
+void rows_restore(struct rows *r);
+void rows_drop_kept(struct rows *r);
 void rows_done(struct rows *r);
 
 #endif

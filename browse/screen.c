@@ -202,7 +202,11 @@ static void draw_head(const struct screen *s)
 
 	move(0, 0);
 	attron(A_REVERSE);
-	put_str(m->opt->source ? m->opt->source : "profile");
+	if (m->sides == 2) {
+		put_str(m->opt->base ? m->opt->base : "several runs");
+		put_str(" -> ");
+	}
+	put_str(m->opt->source ? m->opt->source : m->sides == 2 ? "several runs" : "profile");
 	if (m->sides == 1) {
 		put_str(": ");
 		put_str(strtab_get(&m->p->strings, e->name));

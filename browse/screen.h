@@ -7,9 +7,10 @@
 struct screen {
 	struct model *model;
 	struct rows rows;
-	size_t cursor, top; /* rows */
-	char search[80];    /* what is highlighted; "": nothing */
-	char note[160];	    /* in the last line, until the next key */
+	size_t cursor, top;	      /* rows */
+	size_t kept_cursor, kept_top; /* of rows_keep() */
+	char search[80];	      /* what is highlighted; "": nothing */
+	char note[160];		      /* in the last line, until the next key */
 	/* Of the filters; "": all. */
 	char task[80], cgroup[160];
 	uint32_t task_ids[3]; /* as in struct choice */

@@ -259,7 +259,9 @@ static int write_annotation(const struct resolve *r, const struct loaded *in, st
 static int browse_profile(const struct resolve *r, const struct loaded *in, struct err *err)
 {
 	struct annotating a = {r, in};
+	const char *base = r->output.diff.sides[0].name;
 	struct browse_options opt = {.source = r->output.source,
+				     .base = base ? base_name(base) : NULL,
 				     .event = r->output.event,
 				     .style = r->output.style,
 				     .count_samples = r->output.count_samples,

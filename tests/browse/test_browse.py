@@ -74,11 +74,16 @@ try:
     tap.check("13.33%" in screen, "Enter unfolds the callers", screen)
     screen = t.shows(r"by own, Enter: callees", "c")
     screen = t.shows(r"100\.00% +0\.00% - all stacks", "Tab")
+    t.shows(r"this row is no function", "a")
     tap.check(re.search(r"80\.00% +0\.00%  - \S+  libc\.so\.6\n +80\.00% +0\.00%   - ", screen), "Tab: the tree, its hottest way unfolded", screen)
     t.shows(r"functions by own", "Tab")
     screen = t.shows(r"callees of work::fib", "/", "fibonacci", "Enter", "s")
     tap.check(re.search(r"callers of work::fib.*?\n *13\.33% +13\.33% [-+] work::fibonacci", screen, re.S), "/ searches, s is the sandwich of it", screen)
-    t.shows(r"functions by own", "Escape")
+    screen = t.shows(r"functions by own", "Escape")
+    before = t.shows(r"% - work::catcher", "/", "catcher", "Enter", "Enter").splitlines()[:-1]
+    t.shows(r"\| sandwich", "s")
+    after = t.shows(r"functions by own", "Escape").splitlines()[:-1]
+    tap.check(before == after and before != screen.splitlines()[:-1], "a sandwich leaves as it was what was unfolded by hand", before, after)
     t.shows(r"functions by total\b", "o")
     screen = t.shows(r"Only one command or thread", "t")
     tap.check(re.search(r"100\.00% threads$", screen, re.M) and re.search(r"threads  thread 100/103", screen), "t: commands and threads with their weights", screen)
@@ -128,6 +133,7 @@ t = Terminal(RESOLVE, "--diff", "base.folded", "new.folded")
 try:
     screen = t.shows(r"functions by change", "d")
     tap.check(re.search(r"^ +10\.00% +50\.03% +\+40\.03 [-+ ] c *$", screen, re.M), "--diff: both sides and the change", screen)
+    tap.check(screen.startswith("base.folded -> new.folded"), "--diff: the names of both", screen)
     t.shows(r"^status 0$", "q")
 finally:
     t.close()
