@@ -42,6 +42,11 @@ static uint32_t le32_at(const struct bytes_read *b, size_t at)
 	return le32toh(v);
 }
 
+static unsigned digit(char c)
+{
+	return (unsigned char)c & 7;
+}
+
 /* The bytes of a text in C's quotes, which may have "..." behind it. */
 static void unquote(struct bytes_read *ret, const char *s, size_t n)
 {
@@ -55,8 +60,8 @@ static void unquote(struct bytes_read *ret, const char *s, size_t n)
 			ret->v[ret->n++] = (uint8_t)as[1];
 			i++;
 		} else if (s[i] == '\\' && i + 3 < n) {
-			ret->v[ret->n++] = (uint8_t)((s[i + 1] - '0') << 6 | (s[i + 2] - '0') << 3 |
-						     (s[i + 3] - '0'));
+			ret->v[ret->n++] = (uint8_t)(digit(s[i + 1]) << 6 | digit(s[i + 2]) << 3 |
+						     digit(s[i + 3]));
 			i += 3;
 		} else {
 			ret->v[ret->n++] = (uint8_t)s[i];
