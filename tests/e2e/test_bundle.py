@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """A recording that carries what its profile needs: `resolve --bundle` of what capture and perf wrote, read where there is nothing of the
 recording machine - a root with nothing else in it, no HOME, no cache, no /proc - says byte for byte what is said beside the files."""
+import re
 import struct
 import sys
 
@@ -178,6 +179,47 @@ def damage():
               "cut at its end: the files before it are used", p.returncode, p.stdout[:300], p.stderr[-300:])
 
 
+GO = """package main
+import ("os"; "sort"; "strconv")
+func main() {
+	sum := 0
+	for i := 0; i < 900; i++ {
+		v := make([]string, 2000)
+		for k := range v { v[k] = strconv.Itoa(k*k ^ i) }
+		sort.Strings(v)
+		sum += len(v[0])
+	}
+	os.Exit(sum & 1 >> 1)
+}
+"""
+
+
+def ceilings():
+    """How large bundles may be, in MB, as capture makes them."""
+    commands = [("python", 0.8, [sys.executable, "-c", "import json\nfor i in range(1200): json.loads(json.dumps({str(k): [k] * 9 for k in range(60)}))"]),
+                ("small C++", 0.5, [os.path.abspath("threads"), "0.5"])]
+    if have("go"):
+        with open("go.go", "w") as f:
+            f.write(GO)
+        run(["go", "build", "-o", "goprog", "go.go"], env={**os.environ, "GOCACHE": os.path.abspath("gocache"), "GO111MODULE": "off"}, timeout=600)
+        commands.append(("Go", 0.4, ["./goprog"]))
+    else:
+        tap.skip("the size of Go's bundle", "no go here")
+    if have("clang"):
+        with open("small.c", "w") as f:
+            f.write("".join(f"int f{i}(int n) {{ int s = 0; while (n--) s += n * {i} ^ s >> 3; return s; }}\n" for i in range(600)))
+        commands.append(("clang", 7, ["clang", "-O2", "-c", "small.c", "-o", "small.o"]))
+    else:
+        tap.skip("the size of clang's bundle", "no clang here")
+    for name, most, command in commands:
+        p = run([CAPTURE, "-e", "cpu-clock", "-F", "999", "--bundle", "-o", "size.data", "--", *command], env={**os.environ, "CCACHE_DISABLE": "1"})
+        with open("size.data", "rb") as f:
+            size = section(f.read())[1] / 1e6
+        samples = int(re.search(r"(\d+) samples", p.stderr)[1])
+        print(f"# figures: bundle of {name}: {size:.2f} MB, {samples} samples")
+        tap.check(0.02 < size <= most and samples > 50, f"the bundle of {name} has at most {most} MB", size, p.stderr)
+
+
 def no_parameters():
     """What is carried has no descriptions of parameters: that is said where they are asked for."""
     run([RESOLVE, "-q", "--bundle", "-o", "x.data", "cpp.data"])
@@ -281,5 +323,6 @@ says_where_from()
 damage()
 refusals()
 others_read_it()
+ceilings()
 deep_path()
 no_parameters()
