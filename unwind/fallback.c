@@ -357,6 +357,7 @@ static enum unwind_stop guess(struct walk *w, struct cursor *c, enum unwind_stop
 	bool innermost = !c->is_return_address, has_fp = true;
 	struct cursor caller = *c;
 	struct jit_memory memory;
+	enum unwind_stop v8;
 
 	/* Do not guess the caller of a return address that is in no mapping. */
 	if (stop == UNWIND_STOP_NO_MAP && !innermost)
@@ -377,6 +378,9 @@ static enum unwind_stop guess(struct walk *w, struct cursor *c, enum unwind_stop
 		fallback_note_jit(w, c->ip - c->is_return_address);
 	if (stop == WALK_ON || stop == UNWIND_STOP_TRUNCATED_STACK)
 		return is_jit(map) ? erlang_stop(w, c, stop) : stop;
+	if (innermost && stop == UNWIND_STOP_NO_CFI && !is_jit(map) &&
+	    (v8 = v8_builtin_step(w, c, map)) != UNWIND_STOP_NO_CFI)
+		return v8 == WALK_ON ? v8 : stop;
 	if (innermost && innermost_step(w, c, map, stop))
 		return WALK_ON;
 	if (stop == UNWIND_STOP_NO_CFI && copied_stub_step(w, &caller, map) &&

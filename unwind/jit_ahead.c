@@ -420,8 +420,8 @@ enum unwind_stop jit_ahead_step(struct walk *w, struct cursor *c)
 		return UNWIND_STOP_NO_CFI;
 	if (!runs_v8(w))
 		return ahead_step(w, c, false);
-	/* What has called keeps its frame pointer everywhere. */
+	/* What has called keeps its frame pointer everywhere, once its frame is made. */
 	if (c->is_return_address)
-		return UNWIND_STOP_NO_CFI;
+		return v8_unmade_step(w, c);
 	return v8_edge_step(w, c) == WALK_ON ? WALK_ON : ahead_step(w, c, true);
 }

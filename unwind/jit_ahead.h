@@ -21,6 +21,12 @@ enum unwind_stop v8_edge_step(struct walk *w, struct cursor *c);
 /* True if the code shows that the function has no frame: the record is not its own. */
 bool v8_has_no_frame(struct walk *w, const struct cursor *c);
 
+/* v8_builtins.c: the caller of the sample's own function, a builtin in V8's file. BAD_CFI: its code
+ * shows where the return address is, but none is there. NO_CFI: it does not show that. */
+enum unwind_stop v8_builtin_step(struct walk *w, struct cursor *c, const struct map *map);
+/* The caller of a function whose frame that builtin makes, before it has done so. */
+enum unwind_stop v8_unmade_step(struct walk *w, struct cursor *c);
+
 /* sljit.c: the caller of a function that has its return address in the frame of its caller. */
 bool sljit_fast_caller(struct walk *w, const struct cursor *c, struct cursor *caller);
 
