@@ -501,6 +501,8 @@ static int loop(struct recording *r, struct err *err)
 		rc = wait_and_drain(r, err);
 		report_progress(r, clock_ns(CLOCK_MONOTONIC));
 		pins_look(&r->drain.pins, clock_ns(CLOCK_MONOTONIC));
+		if (r->session.all_processes)
+			processors_look(&r->processors, clock_ns(CLOCK_MONOTONIC), r->result);
 		if (!rc)
 			rc = flight_look(r, clock_ns(CLOCK_MONOTONIC), err);
 		if (!rc)

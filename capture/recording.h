@@ -9,6 +9,7 @@
 #include "capture/flight.h"
 #include "capture/next_part.h"
 #include "capture/perfdata.h"
+#include "capture/processors.h"
 #include "capture/session.h"
 
 struct recording {
@@ -42,6 +43,7 @@ struct recording {
 	unsigned patience; /* times that poll() waits longer, because only processes begin */
 	struct flight flight;
 	struct next_part next;
+	struct processors processors; /* with -a, --cgroup */
 };
 
 /* Begins to write to the file, which was created. */

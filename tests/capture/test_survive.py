@@ -148,4 +148,42 @@ tap.check(len(p.stderr.splitlines()) >= 1, "of a process that has ended and was 
 spin.wait()
 p = capture("-F", "499", "-o", "self.data", "--", "sh", "-c", "kill -9 $$", check=False)
 tap.check(p.returncode == 128 + signal.SIGKILL, "a command that kills itself: its status", p.returncode)
+
+# ---- a processor that goes and comes back -----------------------------------------------------------
+def set_online(value):
+    with open(ONLINE, "w", encoding="utf-8") as f:
+        f.write(value)
+
+
+ONLINE = "/sys/devices/system/cpu/cpu1/online"
+if not LONG:
+    tap.skip("a processor that goes and comes back", "only with LONG=1: all that runs beside it loses the processor, too")
+else:
+    spin = subprocess.Popen([load, "two", "1000"])
+    c = start("-F", "499", "-p", spin.pid, "-o", "gone.data")
+    a = start("-F", "499", "--cgroup", "/", "-o", "all.data") if os.geteuid() == 0 else None
+    try:
+        until_recorded(c, spin.pid)
+        set_online("0")
+        time.sleep(1.5)
+        set_online("1")
+        there = True
+    except OSError as e:
+        there = False
+        tap.skip("a processor that goes and comes back", f"this machine keeps its processors: {e}")
+    if there:
+        back = time.clock_gettime(time.CLOCK_MONOTONIC)
+        time.sleep(2)
+    for q in (c, a):
+        if q:
+            q.send_signal(signal.SIGINT)
+    err = c.communicate(timeout=60)[1]
+    err_all = a.communicate(timeout=60)[1] if a else ""
+    spin.kill()
+    spin.wait()
+    if there:
+        late = [s for s in PerfData("gone.data").samples() if s.time > back * 1e9]
+        tap.check(c.returncode == 0 and {s.cpu for s in late} >= {0, 1} and " 0 lost" in err, "-p: a processor that comes back has samples again", err, {s.cpu for s in late})
+        if a and "cgroup" not in err_all:
+            tap.check("the processors changed while they were recorded" in err_all, "of all processes: that it is not recorded any more is said", err_all)
 tap.end()
