@@ -34,9 +34,10 @@
 	((size_t)4 << 10) /* room for the end of the file, in addition to the feature sections */
 #define ROUND_BYTES ((size_t)512 << 10) /* a round is closed when it has this many bytes ... */
 #define ROUND_NS    1000000000ull	/* ... or is this old */
-/* The first ones are shorter: a recording that is killed early has something, too. */
-#define FIRST_ROUND_NS 150000000ull
-#define FIRST_ROUNDS   8
+/* Those of the beginning are shorter, so that a recording that is killed has all but a twentieth.
+ */
+#define ROUND_MIN_NS   100000000ull
+#define ROUND_SHARE    20
 #define POLL_MS	       100
 #define PROGRESS_NS    1000000000ull
 #define POLL_TOUCH_MS  20 /* missing stack pages cut all samples until they are touched */
@@ -326,9 +327,12 @@ static bool wait_for_records(struct recording *r)
 }
 
 /* A snapshot is as exact as its rounds are short. */
-static uint64_t round_ns(const struct recording *r)
+static uint64_t round_ns(const struct recording *r, uint64_t now)
 {
-	const uint64_t ns = r->rounds < FIRST_ROUNDS ? FIRST_ROUND_NS : ROUND_NS;
+	const uint64_t share = (now - r->begin_ns) / ROUND_SHARE;
+	const uint64_t ns = share < ROUND_MIN_NS ? ROUND_MIN_NS
+			    : share < ROUND_NS	 ? share
+						 : ROUND_NS;
 	const uint64_t part = r->flight.window.length_ns / WINDOW_SEGMENTS / 2;
 
 	return r->flight.on && part < ns ? part : ns;
@@ -344,9 +348,8 @@ static int drain_round(struct recording *r, uint64_t now, struct err *err)
 		return rc;
 	r->behind = !complete;
 	pending = record_writer_round_bytes(r->drain.writer);
-	if (!complete || (pending < ROUND_BYTES && now - r->round_start_ns < round_ns(r)))
+	if (!complete || (pending < ROUND_BYTES && now - r->round_start_ns < round_ns(r, now)))
 		return 0;
-	r->rounds += pending != 0;
 	r->round_start_ns = now;
 	return record_writer_end_round(r->drain.writer) ? err_nomem(err) : 0;
 }

@@ -39,7 +39,6 @@ struct recording {
 	bool hit_too_often; /* --max-hit-rate has ended it: the command goes on */
 	/* The next poll() ignores the sideband, because its last records were not about threads. */
 	bool skips_sideband;
-	unsigned rounds;   /* that were written */
 	unsigned patience; /* times that poll() waits longer, because only processes begin */
 	struct flight flight;
 	struct next_part next;

@@ -81,6 +81,22 @@ else:
 tap.check(not bad and with_data >= KILLS // 5, f"{KILLS} times killed: what was written is read to the last sample "
           f"({with_data} had some, {not_open} had not begun)", bad)
 
+# ---- how much is there of what was -------------------------------------------------------------------
+shares = []
+spin = subprocess.Popen([load, "two", "1000"])
+for i in range(5):  # any moment within a round; beside other work the recorder may come late
+    c = start("-F", "99", "-p", spin.pid, "-o", "share.data")
+    until(lambda: os.path.exists("share.data") and os.path.getsize("share.data") > 8000, "first data")
+    time.sleep(2.8)
+    c.kill()
+    killed = time.clock_gettime(time.CLOCK_MONOTONIC)
+    c.communicate()
+    times = [s.time / 1e9 for s in PerfData("share.data").samples()]
+    shares.append((max(times) - min(times)) / (killed - min(times)))
+spin.kill()
+spin.wait()
+tap.check(sorted(shares)[2] > 0.9, "killed after some seconds: all but a twentieth of the time is there", shares)
+
 # ---- what its events are, without the end of the file ------------------------------------------------
 WAITS = r"""
 #include <stdlib.h>
