@@ -173,8 +173,16 @@ static int add_base(void *target, const char *option, char *path, struct err *er
 	return sides_add(&((struct resolve *)target)->diff, 0, path, err);
 }
 
-static const struct option_choice weighings[] = {
-	{"count", LOAD_WEIGH_COUNT}, {"duration", LOAD_WEIGH_DURATION}, {NULL, 0}};
+static int set_weigh(void *target, const char *option, char *what, struct err *err)
+{
+	struct resolve *r = target;
+
+	if (!*what)
+		return err_set(err, ERR_USAGE, NULL, "%s: count, duration, or a field", option);
+	r->load.weigh = strcmp(what, "duration") ? LOAD_WEIGH_COUNT : LOAD_WEIGH_DURATION;
+	r->load.weigh_field = strcmp(what, "duration") && strcmp(what, "count") ? what : NULL;
+	return 0;
+}
 
 /* perf record's unit: milliseconds. */
 static int set_off_cpu_least(void *ns, const char *option, char *text, struct err *err)
@@ -403,8 +411,9 @@ static const struct option_row options[] = {
 	 "never step by frame pointer or stack top without unwind tables",
 	 SETS_FLAG(load.unwind.no_guess)},
 	{0, "weigh", NULL, "WHAT",
-	 "what calls weigh: count, or duration, without the calls within them",
-	 SETS_CHOICE(load.weigh, weighings)},
+	 "what calls weigh: count, or duration, without the calls within them;\nor a field of "
+	 "tracepoints: bytes_alloc, runtime",
+	 CALLS(set_weigh)},
 	{0, "no-stitch", NULL, NULL, "do not complete stacks that were cut from other samples",
 	 SETS_FLAG(load.no_stitch)},
 	{0, "stitch", NULL, NULL, NULL, CLEARS_FLAG(load.no_stitch)}, /* the default, accepted */
@@ -763,7 +772,7 @@ static int finish_options(struct resolve *r, struct err *err)
 		suit_terminal(r);
 	r->output.source_root = r->load.modules.symfs;
 	r->load.keep |= r->format->keep;
-	if (r->load.weigh == LOAD_WEIGH_DURATION)
+	if (r->load.weigh == LOAD_WEIGH_DURATION || r->load.weigh_field)
 		r->load.keep |= PROFILE_KEEP_LOG | PROFILE_KEEP_TRACE;
 	if (r->output.style.with_pid)
 		r->load.keep |= PROFILE_KEEP_PIDS;

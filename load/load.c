@@ -343,6 +343,19 @@ static int bound(struct loaded *l, struct err *err)
 	return 0;
 }
 
+static int weigh_by_field(struct loaded *l, const char *name, struct err *err)
+{
+	struct profile_weighed w;
+	int rc = profile_weigh_field(l->profile, name, &w, err);
+
+	if (!rc && w.without)
+		loaded_note(l,
+			    "%" PRIu64 " of %" PRIu64
+			    " samples have no number from 0 in their field %s: they weigh nothing",
+			    w.without, w.samples, name);
+	return rc;
+}
+
 int load_profile(const struct load_options *opt, const char *path, struct loaded *ret,
 		 struct err *err)
 {
@@ -357,6 +370,8 @@ int load_profile(const struct load_options *opt, const char *path, struct loaded
 		rc = profile_drop_left_out(ret->profile, err);
 	if (!rc && opt->weigh == LOAD_WEIGH_DURATION)
 		rc = profile_weigh_durations(ret->profile, err);
+	if (!rc && opt->weigh_field)
+		rc = weigh_by_field(ret, opt->weigh_field, err);
 	if (!rc)
 		note_no_parameters(ret, opt);
 	if (!rc && !ret->format)

@@ -118,6 +118,7 @@ struct load_options {
 	struct unwind_options unwind;
 	struct values_options values; /* parameters of functions */
 	enum load_weigh weigh;
+	const char *weigh_field; /* of tracepoints: what they weigh, likewise; NULL: one each */
 	bool no_stitch;	       /* leave cut stacks as they are, without callers of other samples */
 	uint64_t verify_every; /* compare each Nth stack with libdw's; 0: none */
 	struct modules_options modules;

@@ -316,8 +316,8 @@ static inline struct profile_detail profile_detail(const struct profile *p,
  * it, and so on. NULL: nothing is known. *n_levels: how many functions there are. */
 const char *profile_values(const struct profile *p, const struct profile_log_entry *e, size_t frame,
 			   size_t level, size_t *n, size_t *n_levels);
-/* The function that an event's name has ("uprobe:FILE:f"), where an inlined copy of it begins at the
- * leaf: *name is its name, and returned its level as of profile_values(). Else 0: the function
+/* The function that an event's name has ("uprobe:FILE:f"), where an inlined copy of it begins at
+ * the leaf: *name is its name, and returned its level as of profile_values(). Else 0: the function
  * itself is probed; then *name is 0. */
 size_t profile_probed_level(const struct profile *p, uint32_t event, uint32_t node, uint32_t *name);
 /* The type of what the innermost function of an entry's stack returns, as values/values.h says; *n:
@@ -443,6 +443,16 @@ int profile_drop_left_out(struct profile *p, struct err *err);
 /* Makes the weight of each call its self_ns; ends of calls weigh nothing and are no samples any
  * more. Returns 0, -ERR_NOT_FOUND if there are no calls, or -ERR_NOMEM. */
 int profile_weigh_durations(struct profile *p, struct err *err);
+
+struct profile_weighed {
+	uint64_t samples; /* of events that have the field */
+	uint64_t without; /* of these: no number, or one below zero; they weigh nothing */
+};
+/* Makes the weight of each sample the number in a field of its tracepoint, for all events that have
+ * the field. Needs PROFILE_KEEP_LOG and PROFILE_KEEP_TRACE. Returns 0, -ERR_NOT_FOUND if there is
+ * no such field, or -ERR_NOMEM. */
+int profile_weigh_field(struct profile *p, const char *name, struct profile_weighed *ret,
+			struct err *err);
 /* The number behind " NAME=" in the fields of a log entry. */
 bool trace_number(const struct profile *p, const struct profile_log_entry *e, const char *name,
 		  uint64_t *ret);

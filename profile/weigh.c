@@ -1,9 +1,10 @@
-/* weigh.c - calls weigh the time that they took. */
+/* weigh.c - calls weigh the time that they took, and tracepoints what one of their fields says. */
 #include "base/err.h"
 #include "base/strtab.h"
 #include "profile/intern.h"
 #include "profile/profile.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Removes the weight of the ends of spans, and the numbers of samples of their events. */
@@ -118,5 +119,124 @@ int profile_weigh_durations(struct profile *p, struct err *err)
 		drop_ends(p, &s);
 	}
 	spans_done(&s);
+	return rc;
+}
+
+/* ---- fields of tracepoints ------------------------------------------------------------------ */
+
+/* The number in " NAME=5" or "NAME: 0x5", and what follows it. */
+static bool field_number(const char *fields, const char *name, uint64_t *ret, const char **end)
+{
+	const size_t n = strlen(name);
+
+	for (const char *at = strstr(fields, name); at; at = strstr(at + 1, name)) {
+		const char *v = at + n;
+		char *stop;
+
+		if ((at > fields && !strchr(" ,(", at[-1])) || (*v != '=' && *v != ':'))
+			continue;
+		v += 1 + strspn(v + 1, " ");
+		if (*v < '0' || *v > '9')
+			return false; /* a text, or below zero */
+		*ret = strtoull(v, &stop, str_starts_with(v, "0x") ? 16 : 10);
+		*end = stop;
+		return !*stop || strchr(" ,)", *stop);
+	}
+	return false;
+}
+
+static const char *fields_of(const struct profile *p, const struct profile_log_entry *e)
+{
+	return e->trace ? strtab_get(&p->strings, e->trace) : "";
+}
+
+/* What the field counts, as far as its text tells. */
+static uint32_t unit_of(struct profile *p, const char *name, const char *end)
+{
+	if (str_starts_with(end, " [ns]"))
+		return profile_string(p, "nanoseconds", strlen("nanoseconds"));
+	if (strstr(name, "bytes"))
+		return profile_string(p, "bytes", strlen("bytes"));
+	return 0;
+}
+
+/* Finds the events that have the field, takes their weights away, and sets their units. */
+static int forget_events(struct profile *p, const char *name, bool *has, struct err *err)
+{
+	const char *end;
+	uint64_t v;
+
+	for (size_t i = 0; i < p->log.n; i++) {
+		struct profile_event *event = &p->events.v[p->log.v[i].event];
+
+		if (has[p->log.v[i].event] ||
+		    !field_number(fields_of(p, &p->log.v[i]), name, &v, &end))
+			continue;
+		has[p->log.v[i].event] = true;
+		event->is_ns = str_starts_with(end, " [ns]");
+		event->unit = unit_of(p, name, end);
+		event->no_period = false;
+		event->samples = event->period = 0;
+		if (event->unit == STRTAB_FAILED)
+			return err_nomem(err);
+	}
+	for (size_t i = 0; i < p->samples.n; i++)
+		if (has[p->samples.v[i].event])
+			p->samples.v[i].count = p->samples.v[i].period = 0;
+	return 0;
+}
+
+static int weigh_entries(struct profile *p, const char *name, const bool *has,
+			 struct profile_weighed *ret, struct err *err)
+{
+	const char *end;
+	uint32_t id;
+
+	for (size_t i = 0; i < p->log.n; i++) {
+		struct profile_log_entry *e = &p->log.v[i];
+
+		if (!has[e->event])
+			continue;
+		if (find_sample(p, e, &id, err))
+			return -ERR_NOMEM;
+		ret->samples++;
+		if (!field_number(fields_of(p, e), name, &e->period, &end)) {
+			e->period = 0;
+			ret->without++;
+		}
+		profile_count(p, id, 1, e->period);
+		p->events.v[e->event].samples++;
+		p->events.v[e->event].period =
+			add_saturated(p->events.v[e->event].period, e->period);
+	}
+	return 0;
+}
+
+/* Says which fields there are. */
+static int no_field(const struct profile *p, const char *name, struct err *err)
+{
+	for (size_t i = 0; i < p->log.n; i++)
+		if (*fields_of(p, &p->log.v[i]))
+			return err_set(err, ERR_NOT_FOUND, "",
+				       "no number in a field %.40s; fields of %.60s: %.150s", name,
+				       strtab_get(&p->strings, p->events.v[p->log.v[i].event].name),
+				       fields_of(p, &p->log.v[i]) +
+					       strspn(fields_of(p, &p->log.v[i]), " "));
+	return err_set(err, ERR_NOT_FOUND, "", "no samples of tracepoints, so no field %.40s",
+		       name);
+}
+
+int profile_weigh_field(struct profile *p, const char *name, struct profile_weighed *ret,
+			struct err *err)
+{
+	bool *has = calloc(p->events.n + 1, sizeof *has);
+	int rc = has ? forget_events(p, name, has, err) : err_nomem(err);
+
+	*ret = (struct profile_weighed){0};
+	if (!rc)
+		rc = weigh_entries(p, name, has, ret, err);
+	if (!rc && !ret->samples)
+		rc = no_field(p, name, err);
+	free(has);
 	return rc;
 }
