@@ -54,6 +54,19 @@ def beside():
     tap.check(p.returncode == 2 and "carries no bundle" in p.stderr, "--bundle to standard output", p.stderr)
 
 
+def by_id():
+    """Ids decide: a file here of the same build id adds what the bundle lacks, here lines; another one at its path adds nothing."""
+    prog = shutil.copy(THREADS, "prog")
+    record("--bundle=unwind", "--", os.path.abspath(prog), "0.3")
+    form = "-q", "-f", "script", "-F", "comm,ip,sym,srcline"
+    here, there = run([RESOLVE, *form, "x.data"]).stdout, elsewhere("x.data", *form, check=False).stdout
+    tap.check("threads.cc:" in here and "threads.cc:" not in there, "the file of the same build id adds lines", here[:300], there[:300])
+    run(["g++", "-O1", "-g", "-pthread", os.path.join(PROGRAMS, "threads.cc"), "-o", "other"])
+    os.rename("other", prog)
+    now = run([RESOLVE, *form, "x.data"], check=False).stdout
+    tap.check("threads.cc:" not in now and now.count("work::") == there.count("work::"), "another one at its path adds nothing", now[:300], there[:300])
+
+
 def hybrid():
     """v1 and v2 side by side: a service's path is that of v2, whatever a controller of v1 says."""
     mount = next((l.split()[1] for l in open("/proc/mounts") if l.split()[2] == "cgroup2"), None)
@@ -166,6 +179,51 @@ def namespace():
     lines = [l for l in p.stdout.splitlines() if l.startswith("inner;")]
     named = [l for l in lines if "[inner]" not in l]
     tap.check(lines and len(named) > len(lines) / 2, "a program in a mount namespace that has ended", p.stdout[:500], p.stderr[-300:])
+
+
+# Counts in code that it makes, which its perf map names; that has the number that it sees of itself.
+COMPILES = """#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	static const unsigned char code[] = {0xb8, 0x40, 0x42, 0x0f, 0, 0xff, 0xc8, 0x75, 0xfc, 0xc3}; /* counts to 1,000,000 */
+	void *p = mmap(0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const double seconds = argc > 1 ? atof(argv[1]) : 0;
+	char name[64];
+	FILE *f;
+
+	memcpy(p, code, sizeof code);
+	snprintf(name, sizeof name, "/tmp/perf-%d.map", getpid());
+	f = fopen(name, "w");
+	fprintf(f, "%lx %zx compiled_for_number_%d\\n", (unsigned long)p, sizeof code, getpid());
+	fclose(f);
+	while (clock() < seconds * CLOCKS_PER_SEC)
+		((void (*)(void))p)();
+	return 0;
+}
+"""
+
+
+def container():
+    """A process in namespaces of its own, recorded from outside by its number there, whose root and perf map are gone with it."""
+    if os.geteuid() or os.uname().machine != "x86_64" or run(["unshare", "-m", "--pid", "--fork", "true"], check=False).returncode:
+        return tap.skip("a perf map in a container that has ended", "only root may have namespaces here, and this is for x86-64")
+    with open("compiles.c", "w") as f:
+        f.write(COMPILES)
+    run(["gcc", "-O1", "-g", "-static", "compiles.c", "-o", "compiles"])
+    script = "mkdir -p box && mount -t tmpfs none box && mkdir -p box/tmp && cp compiles box/compiles && exec chroot box /compiles 1.5"
+    for what, target in ("-p", lambda pid: ["-p", str(pid)]), ("-a", lambda pid: ["-a", "--duration", "5"]):
+        with subprocess.Popen(["unshare", "-m", "--propagation", "private", "--pid", "--fork", "sh", "-c", script]) as outer:
+            inner = until(lambda: next((c for c in children(outer.pid) if os.path.basename(os.readlink(f"/proc/{c}/exe")) == "compiles"), None), "the program")
+            p = run([CAPTURE, *SAMPLE, "--bundle", "-o", "x.data", *target(inner)], check=False)
+        header = run([RESOLVE, "--header", "x.data"]).stdout
+        q = elsewhere("x.data", "--comm", "compiles", check=False)
+        tap.check(share(q.stdout, "compiled_for_number_1") > 50 and "main;compiled_for_number_1" in q.stdout, f"a perf map in a container that has ended, {what}", q.stdout[:500], q.stderr[-500:], p.stderr)
+        tap.check("in its container 1," in header, f"and its number there, {what}", header[-500:])
 
 
 def unmounted():
@@ -668,12 +726,14 @@ if not RESOLVE_NOWHERE:
     tap.skip("recordings that carry their files", "no root of its own can be entered here")
     sys.exit(0)
 beside()
+by_id()
 compiled_once()
 processes()
 stacks()
 arguments()
 gone()
 namespace()
+container()
 unmounted()
 overwritten()
 reused_inode()
