@@ -447,12 +447,14 @@ static int add_changes(struct md *m, enum function_order by, const char *title)
 	}
 	free(order);
 	if (!shown)
-		add(m, "\n## %s\n\nNone: what differs is explained by chance.\n", title);
+		add(m, "\n## %s\n\nNone: no share differs by more than chance explains.\n", title);
 	return 0;
 }
 
 static int add_difference(struct md *m)
 {
+	double runs[2];
+
 	for (int k = 0; k < 2; k++) {
 		const struct diff_side *s = &m->opt->diff.sides[k];
 
@@ -460,8 +462,11 @@ static int add_difference(struct md *m)
 		    &"s"[s->runs == 1], m -> rows.sums[k].node[0]);
 		if (s->samples)
 			add(m, ", %" PRIu64 " samples", s->samples);
+		runs[k] = (double)m->rows.sums[k].node[0] / (s->runs ? s->runs : 1);
 		text_char(&m->t, '\n');
 	}
+	if (runs[0] > 0)
+		add(m, "- the whole of a run: %+.1f %%\n", 100 * (runs[1] / runs[0] - 1));
 	text_str(&m->t, "\nShares are those of each side's whole; changes are in points of it, and "
 			"left out where chance explains them.\n");
 	if (add_changes(m, ROWS_BY_OWN_CHANGE, "Functions themselves") ||

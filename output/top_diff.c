@@ -9,7 +9,8 @@
 #include "output/fit.h"
 #include "output/function_rows.h"
 
-#define LEAST 0.0001 /* of the whole: one hundredth of a percent */
+#define LEAST	    0.0001 /* of the whole: one hundredth of a percent */
+#define LEAST_WHOLE 0.005  /* percent: what two decimals show */
 
 struct changes {
 	const struct function_rows *rows;
@@ -48,8 +49,22 @@ static void add_row(struct changes *c, uint32_t symbol)
 	text_done(&name);
 }
 
+/* How the whole of a run changed, in percent: shares do not show it. */
+static double whole_change(const struct changes *c)
+{
+	double runs[2];
+
+	for (int k = 0; k < 2; k++) {
+		const unsigned n = c->opt->diff.sides[k].runs;
+
+		runs[k] = (double)c->rows->sums[k].node[0] / (n ? n : 1);
+	}
+	return runs[0] > 0 ? 100 * (runs[1] / runs[0] - 1) : 0;
+}
+
 static void add_head(struct changes *c)
 {
+	const double change = whole_change(c);
 	char buf[160];
 
 	for (int k = 0; k < 2; k++) {
@@ -58,6 +73,10 @@ static void add_head(struct changes *c)
 		snprintf(buf, sizeof buf, "# %s: %u run%s, weight %llu\n", k ? "New" : "Base",
 			 s->runs, &"s"[s->runs == 1],
 			 (unsigned long long)c -> rows -> sums[k].node[0]);
+		text_str(&c->t, buf);
+	}
+	if (fabs(change) >= LEAST_WHOLE) {
+		snprintf(buf, sizeof buf, "# The whole of a run: %+.2f%%\n", change);
 		text_str(&c->t, buf);
 	}
 	text_str(&c->t, c->is_total ? "# Shares include callees.\n" : "");
@@ -88,7 +107,8 @@ static int add_rows(struct changes *c)
 		text_str(&c->t, "# ~ may be chance: the number of samples, or the spread of the "
 				"runs, explains it\n");
 	if (!c->n)
-		text_str(&c->t, "# nothing changed\n");
+		text_str(&c->t, fabs(whole_change(c)) >= LEAST_WHOLE ? "# no share of it changed\n"
+								     : "# nothing changed\n");
 	return 0;
 }
 

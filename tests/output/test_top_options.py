@@ -87,6 +87,14 @@ changes = [tuple(m) for m in re.findall(r"^ +([\d.]+)% +([\d.]+)% +([+-][\d.]+)%
 tap.check(changes == [("10.00", "50.03", "+40.03", " ", "c"), ("50.00", "27.79", "-22.21", " ", "a"), ("40.00", "22.18", "-17.82", " ", "b")],
           "--diff: shares of both sides, the largest change first", changes)
 tap.check("  main\n" not in top("--diff", "base.folded", "new.folded") and "nothing changed" in top("--diff", "base.folded", "base.folded"), "--diff of the same: nothing changed")
+with open("tenfold.folded", "w") as f:
+    f.write("main;a 50000\nmain;b 40000\nmain;c 10000\n")
+text = top("--diff", "base.folded", "tenfold.folded")
+tap.check("The whole of a run: +900.00%" in text and "no share of it changed" in text and "nothing changed" not in text, "--diff: ten times as much everywhere is a change", text)
+text = run([RESOLVE, "-q", "-f", "md", "--diff", "base.folded", "tenfold.folded"]).stdout
+tap.check("the whole of a run: +900.0 %" in text and "what differs is explained" not in text, "and in Markdown", text)
+text = top("--diff", "base.folded", "base.folded", "--new", "base.folded", "base.folded")
+tap.check("The whole" not in text and "nothing changed" in text, "--diff: of two runs beside one, the whole of each", text)
 # ---- a module that is not known has one name in both tables --------------------------------------------------------
 with open("other.folded", "w") as f:
     f.write("p;main;a;work 100\np;main;new 900\n")
