@@ -93,8 +93,8 @@ for new_side, runs in (["b1", "b2", "b3"], 1), (["n1", "n2", "n3"], (2 ** 64 - 4
 # ---- what profiles say of their machine ------------------------------------------------------------------------------
 
 
-def pprof(path, comments, period=0):
-    """Ten functions, 1,000 samples each."""
+def pprof(path, comments, period=0, samples=1000, began=0):
+    """Ten functions, of so many samples each."""
     def field(n, data):
         return bytes([n << 3 | 2]) + varint.put(len(data)) + data
 
@@ -102,8 +102,8 @@ def pprof(path, comments, period=0):
         return bytes([n << 3]) + varint.put(v)
 
     strings = ["", "cpu", "nanoseconds", *(f"f{i}" for i in range(10)), *comments]
-    out = field(1, number(1, 1) + number(2, 2)) + field(11, number(1, 1) + number(2, 2)) + number(12, period)
-    out += b"".join(field(2, number(1, i + 1) + number(2, 1000 * period or 1000)) for i in range(10))
+    out = number(9, began) + field(1, number(1, 1) + number(2, 2)) + field(11, number(1, 1) + number(2, 2)) + number(12, period)
+    out += b"".join(field(2, number(1, i + 1) + number(2, samples * period or samples)) for i in range(10))
     out += b"".join(field(4, number(1, i + 1) + field(4, number(1, i + 1))) + field(5, number(1, i + 1) + number(2, 3 + i)) for i in range(10))
     out += b"".join(number(13, 13 + i) for i in range(len(comments))) + b"".join(field(6, s.encode()) for s in strings)
     with open(path, "wb") as f:
@@ -117,6 +117,24 @@ for name, comments, period, words in (("processor", ["cpu:Small 1"], 0, "Small 1
                                       ("frequency", ["frequency:999"], 0, "999 times"), ("period", [], 10000000, "100 times"), ("loss", ["lost:5000"], 0, "5000 samples were lost")):
     code, why = findings("--base", one, "--new", pprof("two.pb", comments, period))
     tap.check(code == 2 and words in why, f"pprof: another {name}: not comparable", why)
+
+# All on-CPU time grew by a tenth, in all functions alike: did the program, or another day?
+SECOND = 10 ** 9
+
+
+def day(name, turn):
+    """Five runs a side; when the i-th of a side began: turn(side, i)."""
+    sides = [[pprof(f"{name}-{side}-{i}.pb", ["processors:2"], samples=(1000, 1100)[side] + 3 * i, began=turn(side, i) * SECOND) for i in range(5)] for side in (0, 1)]
+    p = regress("--base", *sides[0], "--new", *sides[1], "--json", f"{name}.json")
+    with open(f"{name}.json") as f:
+        return p.returncode, json.load(f)["findings"][0]["verdict"], p.stdout
+
+
+for name, turn, want, words in (("in turn", lambda side, i: 1000 + 10 * i + 5 * side, (1, "REGRESSED"), ""),
+                                ("when is not known", lambda side, i: 0, (1, "REGRESSED"), ""),
+                                ("one after the other", lambda side, i: 1000 + 10 * i + 86400 * side, (4, "apart"), "were not recorded in turn")):
+    code, verdict, text = day(name.replace(" ", "-"), turn)
+    tap.check((code, verdict) == want and words in text, f"all on-CPU time grew, recorded {name}: status {want[0]}", code, verdict, text)
 
 # ---- budgets ---------------------------------------------------------------------------------------------------------
 new = side("new", change={"f3": 1.3})
