@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "modules/modules.h"
+#include "reader/reader.h"
 #include "unwind/jit_ahead.h"
 #include "unwind/return_check.h"
 
