@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Nothing is lost that need not be, and what is lost is counted exactly."""
 import os
+import sys
 import re
 
 from lib import CAPTURE, PerfData, Tap, build_load, capture, resolve_stats, run
@@ -60,6 +61,17 @@ if root:
 tap.check("records about processes" not in p.stderr, "-F 20000: no sideband record is lost", p.stderr)
 size = os.path.getsize("fast.data")
 tap.check(size / n < 700, "-F 20000: at most 700 bytes a sample on disk", (size, n))
+
+# ---- programs as they are: copies that hold the whole stack cost no more ---------------------------------
+with open("real.cc", "w", encoding="utf-8") as f:
+    f.write("#include <iostream>\n#include <map>\n#include <regex>\n#include <string>\n"
+            "int main() { std::map<std::string, int> m; std::regex r(\"a(b|c)*d\"); m[\"x\"] = std::regex_match(\"abd\", r); std::cout << m.size(); }\n")
+with open("real.py", "w", encoding="utf-8") as f:
+    f.write("import json, time\ndef f(n): return 0 if not n else 1 + f(n - 1)\nwhile time.process_time() < 1: json.dumps(list(range(3000))); f(300)\n")
+for what, command in (("g++", ["g++", "-O1", "-c", "real.cc", "-o", "real.o"]), ("python", [sys.executable, "real.py"])):
+    p = capture("--bundle=none", "-F", 999, "--call-graph", "dwarf,65528", "-o", "real.data", "--", *command)
+    size = os.path.getsize("real.data")
+    tap.check(p.n_samples > 300 and "0.0 % of the stack copies full" in p.stderr and size / p.n_samples < 700, f"{what}, copies of up to 64 KiB: none is cut, at most 700 bytes a sample", size, p.stderr)
 
 # ---- every event counted: one sample per page fault, with a ring that is far too small ------------
 p = capture("-v", "-e", "page-faults", "-c", 1, "-m", "128K", "-o", "pf.data", "--", load, "faults", FAULTS)
