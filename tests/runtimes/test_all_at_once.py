@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""capture -a for a moment on a machine that runs a JVM, node and python as people run them: without a flag, their stacks are whole, what
+has a file is named, and Java's own code, too."""
+import json
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["TOP"], "tests", "e2e"))
+from common import CAPTURE, NO_EVENTS, PROGRAMS, RESOLVE, Tap, cpu_seconds, have, need_events, run, until  # noqa: E402
+
+tap = Tap()
+SECONDS = "2"  # another recorder of the whole machine may be disturbed
+BUSY = "def f(n): return n if n < 2 else f(n - 1) + f(n - 2)\nwhile True: f(15)\n"
+ROOTS = {"_start", "__libc_start_main", "clone3", "clone", "__clone3", "__clone", "start_thread"}
+
+
+def is_whole(frames):
+    return any(f.get("sym", "").split("@")[0] in ROOTS for f in frames[-2:])
+
+
+def judge(name, stacks):
+    whole = sum(map(is_whole, stacks))
+    tap.check(len(stacks) > 15 and whole >= 0.97 * len(stacks), f"{name}: {whole} of {len(stacks)} stacks are whole",
+              [[f.get("sym") for f in s] for s in stacks if not is_whole(s)][:2])
+    # V8 does not tell the names of what it compiles, unless it is asked to; Debian's python is stripped.
+    nameless = {"node": ("/tmp/perf-", "//anon", "["), "python": ("/usr/bin/python",)}.get(name, ("[stack",))
+    files = [f for s in stacks for f in s if not f.get("dso", "").startswith(nameless)]
+    named = sum("sym" in f for f in files)
+    tap.check(named >= 0.97 * len(files), f"{name}: {named} of {len(files)} frames are named", [f for f in files if "sym" not in f][:3])
+
+
+def main():
+    if NO_EVENTS or os.geteuid():
+        return tap.skip("a whole machine", NO_EVENTS or "not root")
+    if not (have("java") and have("javac") and have("node")) or os.uname().machine != "x86_64":
+        return tap.skip("a whole machine", "no JVM or no node here, or not x86-64")
+    if run(["javac", "-d", ".", os.path.join(PROGRAMS, "Chain.java")], check=False).returncode:
+        return tap.skip("a whole machine", "javac does not compile")
+    need_events()
+    commands = {"java": ["java", "-cp", ".", "Chain", "60000"], "node": ["node", os.path.join(PROGRAMS, "cycle.js"), "js", "60000"],
+                "python": ["/usr/bin/python3", "-c", BUSY]}
+    running = {name: subprocess.Popen(c, stdout=subprocess.DEVNULL) for name, c in commands.items()}
+    try:
+        until(lambda: all(cpu_seconds(p.pid) > 1 for p in running.values()), "three programs that run")
+        p = run([CAPTURE, "-q", "-a", "-F", "999", "-e", "cpu-clock:u", "-o", "a.data", "--", "sleep", SECONDS], check=False)
+        if p.returncode:
+            return tap.skip("a whole machine", p.stderr[-200:])
+    finally:
+        for p in running.values():
+            p.kill()
+            p.wait()
+    out = run([RESOLVE, "-q", "a.data", "-f", "jsonl"]).stdout
+    samples = [json.loads(line) for line in out.splitlines()]
+    for name, p in running.items():
+        judge(name, [s["stack"] for s in samples if s["pid"] == p.pid and s["stack"]])
+    return 0
+
+
+main()
+tap.end()
