@@ -120,3 +120,10 @@ bool call_may_reach(struct walk *w, uint64_t target, const struct map *map, uint
 		*k = (struct known_reach){from->id, may_reach(&r), target, r.ip};
 	return k->may;
 }
+
+bool call_is_to(struct walk *w, uint64_t target, uint64_t ip)
+{
+	struct extent x;
+
+	return target && extent_find(w, target, &x) && ip >= x.start && ip < x.end;
+}

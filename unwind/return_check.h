@@ -70,6 +70,9 @@ uint64_t called_function(struct walk *w, uint64_t ra);
  * if it can, or if that is not known. */
 bool call_may_reach(struct walk *w, uint64_t target, const struct map *map, uint64_t ip);
 
+/* call_reach.c: true if the code at `ip` is in the function at `target`. */
+bool call_is_to(struct walk *w, uint64_t target, uint64_t ip);
+
 /* True if the call before `ra` names a function that does not contain the code at `ip`, in `map`.
  * Such a function may still have led there by a jump, as V8's builtins do: so false if the code at
  * `ip` leaves by its frame pointer, since then the record is its own. */

@@ -39,7 +39,8 @@ static bool is_at_end(struct walk *w, uint64_t ip)
 }
 
 /* Whether the function that catches can have this stack pointer: its own return address must follow
- * a call that can have led to it. */
+ * a call that can have led to it. That is certain of a call of this very function, not of one that
+ * may jump to anywhere, as a stub of the PLT does. */
 enum fit { FIT_NOT, FIT_MAYBE, FIT_SURE };
 
 static enum fit frame_fits(struct walk *w, uint64_t ra, uint64_t sp)
@@ -56,7 +57,7 @@ static enum fit frame_fits(struct walk *w, uint64_t ra, uint64_t sp)
 	callee = called_function(w, caller);
 	if (!call_may_reach(w, callee, address_space_find(w->s->space, ra - 1), ra - 1))
 		return FIT_NOT;
-	return callee ? FIT_SURE : FIT_MAYBE;
+	return call_is_to(w, callee, ra - 1) ? FIT_SURE : FIT_MAYBE;
 }
 
 /* Finds the word equal to the return address above the throwing function's frame; in the end, the

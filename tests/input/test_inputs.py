@@ -133,7 +133,7 @@ def live():
     tap.check(code == 2 and "several inputs" in err, "script of several inputs: refused", err)
     for form in ("html", "flamegraph", "top", "speedscope", "pprof"):
         sizes = [len(resolve(i, "-f", form)[1]) for i in ("p.data", "p.folded", "ours.txt")]
-        tap.check(min(sizes) > 1000 or (form == "top" and min(sizes) > 300), f"{form} of all of them", sizes)
+        tap.check(min(sizes) > 1000 or (form in ("top", "pprof") and min(sizes) > 300), f"{form} of all of them", sizes)
 
 
 live()
