@@ -109,9 +109,10 @@ $(COMMANDS:%=$(BIN)/%): $(BIN)/%: $(BUILD)/cmd/%.o $(CMD_LIB) $(ALL_LIBS)
 # Its relocations, most of them of constant tables, would be 3 %.
 STATIC_LD := -static-pie -Wl,--gc-sections -Wl,-z,pack-relative-relocs
 static-capture: $(BUILD)/static/capture
-$(BUILD)/static/capture: $(BUILD)/cmd/capture.o $(CMD_LIB) $(ALL_LIBS)
+STATIC_OBJS := $(call objs,modules/static)
+$(BUILD)/static/capture: $(BUILD)/cmd/capture.o $(STATIC_OBJS) $(CMD_LIB) $(ALL_LIBS)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(UNSPOOL_CFLAGS) $(LDFLAGS) $(INSTALL_STRIP) $(STATIC_LD) -o $@ $< $(CMD_LIB) $(ALL_LIBS) $(CAPTURE_LIBS)
+	$(Q)$(CC) $(UNSPOOL_CFLAGS) $(LDFLAGS) $(INSTALL_STRIP) $(STATIC_LD) -o $@ $< $(STATIC_OBJS) $(CMD_LIB) $(ALL_LIBS) $(CAPTURE_LIBS)
 .PHONY: static-capture
 
 # cmocka 2 deprecates what cmocka 1 has alone.

@@ -12,8 +12,8 @@ struct igzip {
 	uint32_t (*crc32)(uint32_t seed, const unsigned char *bytes, uint64_t size);
 };
 
-/* NULL: it is not installed, or this program is linked statically; zlib does the same at half the
- * speed. From any thread. */
+/* NULL: it is not installed, or this program is static (static/no_libraries.c); zlib does the same
+ * at half the speed. From any thread. */
 const struct igzip *igzip_library(void);
 /* The checksum of gzip and .gnu_debuglink, by either library. */
 uint32_t igzip_crc32(const uint8_t *bytes, size_t size);
