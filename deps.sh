@@ -40,6 +40,10 @@ table() {
 		test command protoc			protobuf-compiler	=	=	protobuf-compiler
 		test command clickhouse-server		clickhouse-server	-	-	-
 		test command clickhouse-client		clickhouse-client	-	-	-
+		test file /usr/sbin/slurmctld		slurmctld		-	-	-
+		test file /usr/sbin/slurmd		slurmd			-	-	-
+		test command sbatch			slurm-client		-	-	-
+		test file /usr/sbin/munged		munge			-	-	-
 		test command openssl			openssl			=	=	openssl
 		test command cmark-gfm			cmark-gfm		=	=	cmark-gfm
 		test command qemu-aarch64		qemu-user		=	=	qemu-user
