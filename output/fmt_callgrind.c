@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/pair.h"
+#include "base/sort.h"
 #include "base/sum.h"
 
 enum { NO_CALLEE = UINT32_MAX };
@@ -147,22 +148,32 @@ static int collect(struct callgrind *c)
 
 /* ---- text ----------------------------------------------------------------------------------- */
 
-/* By functions; what a function costs itself first, then by lines. */
-static int compare_costs(const void *pa, const void *pb, void *arg)
+/* By functions; what a function costs itself first, then by lines, then by callees. There can be
+ * millions, so numbers are sorted, the least significant first. */
+static int order_costs(struct callgrind *c)
 {
-	const struct callgrind *c = arg;
-	const struct cost *a = &c->costs.v[*(const uint32_t *)pa];
-	const struct cost *b = &c->costs.v[*(const uint32_t *)pb];
-	const struct spot *x = &c->spots.v[a->spot], *y = &c->spots.v[b->spot];
-	const bool p = a->callee == NO_CALLEE, q = b->callee == NO_CALLEE;
+	struct sort_pair *v = malloc((c->costs.n + 1) * sizeof *v);
+	int rc = v ? 0 : -1;
 
-	if (x->function != y->function)
-		return x->function < y->function ? -1 : 1;
-	if (p != q)
-		return p ? -1 : 1;
-	if (x->line != y->line)
-		return x->line < y->line ? -1 : 1;
-	return (a->callee > b->callee) - (a->callee < b->callee);
+	for (size_t i = 0; !rc && i < c->costs.n; i++) {
+		const struct cost *cost = &c->costs.v[i];
+
+		/* NO_CALLEE becomes 0: small keys are sorted sooner */
+		v[i] = (struct sort_pair){pair_key(c->spots.v[cost->spot].line, cost->callee + 1u),
+					  (uint32_t)i};
+	}
+	rc = rc ? rc : sort_pairs(v, c->costs.n);
+	for (size_t i = 0; !rc && i < c->costs.n; i++) {
+		const struct cost *cost = &c->costs.v[v[i].index];
+
+		v[i].key = (uint64_t)c->spots.v[cost->spot].function << 1 |
+			   (cost->callee != NO_CALLEE);
+	}
+	rc = rc ? rc : sort_pairs(v, c->costs.n);
+	for (size_t i = 0; !rc && i < c->costs.n; i++)
+		c->order[i] = v[i].index;
+	free(v);
+	return rc;
 }
 
 static const struct profile_function *source_of(const struct callgrind *c, uint32_t function)
@@ -308,11 +319,8 @@ static int write_events(struct callgrind *c, const struct event_set *events, FIL
 {
 	c->order = malloc((c->costs.n + 1) * sizeof *c->order);
 	c->is_named = calloc(c->f.v.n + 1, sizeof *c->is_named);
-	if (!c->order || !c->is_named)
+	if (!c->order || !c->is_named || order_costs(c))
 		return err_nomem(err);
-	for (size_t i = 0; i < c->costs.n; i++)
-		c->order[i] = (uint32_t)i;
-	qsort_r(c->order, c->costs.n, sizeof *c->order, compare_costs, c);
 	add_head(c, events);
 	add_costs(c, out);
 	text_flush(&c->text, out);
