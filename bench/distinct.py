@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """distinct.py OUT PROGRAM N - a recording of N samples, no two of which have the same stack: call chains of 12 frames through the functions
-of PROGRAM, which is where their addresses are. Samples are of four threads in turn, as from `perf record -g`."""
+of PROGRAM, which is where their addresses are. Samples are of four processes of one thread each in turn, as from `perf record -g`."""
 import os
 import random
 import struct
