@@ -167,7 +167,8 @@ static int find_tracepoint(struct event *e, const char *s, size_t sys_len, size_
 		 (int)name_len, name);
 	if (sysfile_u64(path, &id))
 		return err_set(err, ERR_NOT_FOUND, NULL,
-			       "tracepoint '%.*s' does not exist (no %s)%s%.*s", (int)len, s, path,
+			       "tracepoint '%.*s' does not exist (no %s in tracefs)%s%.*s",
+			       (int)len, s, path + strlen(tracefs) + 1,
 			       strncmp(s, "probe", 5)
 				       ? ""
 				       : "; `perf probe` makes such, and lists them by -l; without "

@@ -1,4 +1,4 @@
-/* tracefs.c - finds tracefs, or mounts it without a place. */
+/* tracefs.c - mounts tracefs without a place, or finds where it is. */
 #include "capture/tracefs.h"
 
 #include <errno.h>
@@ -31,6 +31,10 @@ const char *tracefs_find(struct err *err)
 	static const char *const dirs[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
 	char path[64];
 
+	/* First, as what others have mounted they unmount, in the middle of a start. */
+	pthread_once(&once, mount_privately);
+	if (*private_dir)
+		return private_dir;
 	for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++) {
 		snprintf(path, sizeof path, "%s/events", dirs[i]);
 		if (!access(path, R_OK | X_OK))
@@ -43,9 +47,6 @@ const char *tracefs_find(struct err *err)
 			return NULL;
 		}
 	}
-	pthread_once(&once, mount_privately);
-	if (*private_dir)
-		return private_dir;
 	err_set(err, ERR_NOT_FOUND, dirs[0],
 		"tracefs is not mounted; run: sudo mount -t tracefs tracefs %s", dirs[0]);
 	return NULL;

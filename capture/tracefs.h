@@ -4,8 +4,9 @@
 
 #include "base/err.h"
 
-/* The folder where tracefs is mounted ("/sys/kernel/tracing", or in debugfs). If it is not, and
- * this user may, it is mounted where only this process sees it, until that ends. NULL with *err. */
+/* The folder of tracefs. If this user may, it is mounted where only this process sees it, until
+ * that ends; else it is where it is mounted already ("/sys/kernel/tracing", or in debugfs). NULL
+ * with *err. */
 const char *tracefs_find(struct err *err);
 
 #endif

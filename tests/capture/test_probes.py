@@ -255,6 +255,11 @@ p = run([*hidden, CAPTURE, "--list", "sched:sched_switch"], check=False)
 tap.check("sched:sched_switch\n" in p.stdout and "    pid_t prev_pid\n" in p.stdout, "there, --list of tracepoints", p.stderr, p.stdout)
 p = run([*hidden, CAPTURE, "--check"], check=False)
 tap.check("yes tracepoints" in p.stdout and "yes system calls" in p.stdout, "there, --check", p.stdout)
+flips = 'while sleep 0.02; do mount -t tracefs none /sys/kernel/tracing; sleep 0.02; umount /sys/kernel/tracing; done 2>/dev/null & "$@"; rc=$?; kill $!; exit $rc'
+twelve = 'umount -l /sys/kernel/tracing; for i in 1 2 3 4 5 6 7 8 9 10 11 12; do "$@" || echo failed >&2; done'
+p = run(["unshare", "--mount", "--propagation", "private", "sh", "-c", flips, "sh", "sh", "-c", twelve, "sh",
+         CAPTURE, "-q", "--args", "-e", "uprobe:./hello:func_d", "--", "./hello"], check=False)
+tap.check("failed" not in p.stderr and folded() == {chain: 3}, "where tracefs is mounted and unmounted meanwhile", p.stderr)
 p = run([CAPTURE, "-e", "uprobe:./hello:funcd", "--", "./hello"], check=False)
 tap.check(p.returncode == 2 and "near it: func_d" in p.stderr, "a wrong name: the nearest ones", p.stderr)
 p = run([CAPTURE, "-e", "uprobe:./hello:unc_*", "--", "./hello"], check=False)

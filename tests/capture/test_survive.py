@@ -27,8 +27,29 @@ int main(void) { struct timespec t = {0, 200000}; prctl(PR_SET_PDEATHSIG, 9); fo
 """
 
 
+def read(path):
+    try:
+        with open(path, encoding="ascii", errors="replace") as f:
+            return f.read()
+    except OSError as e:
+        return str(e)
+
+
 def samples(path):
     return sum(1 for _ in PerfData(path).samples())
+
+
+def until_data(recorder, name, condition):
+    """Waits for what a recorder writes: not for one that has ended; of one that hangs is said where."""
+    def answer():
+        return recorder.poll() is not None or os.path.exists(name) and condition()
+    try:
+        until(answer, "first data")
+    except RuntimeError as e:
+        where = {t: [read(f"/proc/{recorder.pid}/task/{t}/{x}") for x in ("wchan", "syscall", "stack")] for t in os.listdir(f"/proc/{recorder.pid}/task")}
+        raise RuntimeError(f"{e}: {recorder.args}: {where}") from e
+    if recorder.poll() is not None:
+        raise RuntimeError(f"ended: {recorder.args}: {recorder.communicate()}")
 
 
 # ---- killed ----------------------------------------------------------------------------------------
@@ -50,7 +71,7 @@ for i in range(KILLS):
     c = start(*mode, "-o", name)
     time.sleep(chance.uniform(0, 0.3))  # any moment is a good one: what is asked for must hold at each
     if i % 5 == 0:  # and some that are not before the file
-        until(lambda: os.path.exists(name) and os.path.getsize(name) > 20000, "first data")
+        until_data(c, name, lambda: os.path.getsize(name) > 20000)
     c.kill()
     c.communicate()
     if not os.path.exists(name) or os.path.getsize(name) < 104:
@@ -86,7 +107,7 @@ shares = []
 spin = subprocess.Popen([load, "two", "1000"])
 for i in range(5):  # any moment within a round; beside other work the recorder may come late
     c = start("-F", "99", "-p", spin.pid, "-o", "share.data")
-    until(lambda: os.path.exists("share.data") and os.path.getsize("share.data") > 8000, "first data")
+    until_data(c, "share.data", lambda: os.path.getsize("share.data") > 8000)
     time.sleep(2.8)
     c.kill()
     killed = time.clock_gettime(time.CLOCK_MONOTONIC)
@@ -118,7 +139,7 @@ for options, event, word in ((["--off-cpu"], "off-cpu", "rests"), (["--wall"], "
     name = f"k{options[0]}.data"
     waits = subprocess.Popen(["./waits"])
     c = start(*options, "-p", waits.pid, "-o", name)
-    until(lambda name=name: os.path.exists(name) and os.path.getsize(name) > 104 and sum(r.type == SAMPLE for r in PerfData(name).records) > 5, "samples")
+    until_data(c, name, lambda name=name: os.path.getsize(name) > 104 and sum(r.type == SAMPLE for r in PerfData(name).records) > 5)
     c.kill()
     c.communicate()
     waits.kill()
