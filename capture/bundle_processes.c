@@ -123,6 +123,14 @@ static bool exists(uint32_t pid)
 	return !access(name, F_OK);
 }
 
+/* FORK records are read before samples that were taken earlier. */
+static bool is_of_one_before(const struct processes *p, uint32_t pid, uint64_t time_ns)
+{
+	const uint32_t i = hash_get(&p->seen, pid);
+
+	return i != HASH_NONE && i != READ && time_ns < p->reborn.v[i];
+}
+
 /* Adds its number, with when it began if it is not the first with that. False: it has no line. */
 static bool begin_line(struct processes *p, uint32_t pid)
 {
@@ -171,12 +179,14 @@ void processes_note_record(struct processes *p, const uint8_t *rec, size_t n)
 		(void)hash_put(&p->seen, pid, (uint32_t)p->reborn.n - 1);
 }
 
-void processes_read(struct processes *p, uint32_t pid)
+void processes_read(struct processes *p, uint32_t pid, uint64_t time_ns)
 {
 	char groups[STATUS_BYTES], name[64], exe[PATH_MAX];
 	const char *group;
 	ssize_t n;
 
+	if (is_of_one_before(p, pid, time_ns))
+		return;
 	p->last = pid;
 	if (!begin_line(p, pid))
 		return;

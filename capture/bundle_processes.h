@@ -22,15 +22,15 @@ struct processes {
 	size_t left_out; /* processes for which there was no room */
 };
 
-/* Reads /proc/PID the first time that a process is given. One that has ended has no line, but where
- * another one had its number. */
-void processes_read(struct processes *p, uint32_t pid);
+/* Reads /proc/PID the first time that a process is given, for a sample of that time. One that has
+ * ended has no line, but where another one had its number: samples of before are of that one. */
+void processes_read(struct processes *p, uint32_t pid, uint64_t time_ns);
 /* Takes a record of the kernel: FORK, which may give a number again. */
 void processes_note_record(struct processes *p, const uint8_t *rec, size_t n);
-static inline void processes_note(struct processes *p, uint32_t pid)
+static inline void processes_note(struct processes *p, uint32_t pid, uint64_t time_ns)
 {
 	if (p->on && pid != p->last && pid)
-		processes_read(p, pid);
+		processes_read(p, pid, time_ns);
 }
 /* Forgets what there is: a file begins that has those of its own samples. */
 void processes_begin_part(struct processes *p);

@@ -128,7 +128,7 @@ static int take_sample(struct drain *d, const uint8_t *rec, size_t n)
 	count_sample(d, event, &facts);
 	d->triggered |= d->session->events[event].is_trigger;
 	runtime_watch_sample(d->runtimes, &facts);
-	processes_note(&d->processes, facts.pid);
+	processes_note(&d->processes, facts.pid, facts.time_ns);
 	if (d->touches && facts.sp)
 		touch_note_sample(&d->touch, (pid_t)facts.pid, (pid_t)facts.tid, facts.sp);
 	if (d->touches && facts.short_at)

@@ -113,7 +113,7 @@ static int take_thread(struct stacks *s, pid_t pid, pid_t tid, struct err *err)
 	environs_hide(&s->environs, (uint32_t)pid, UINT64_MAX, (struct environ_bytes){0},
 		      (struct environ_bytes){s->thread.stack, s->thread.n_stack});
 	stack_batch_add(&s->batch, &s->thread, &sample);
-	processes_note(&s->seen, (uint32_t)pid);
+	processes_note(&s->seen, (uint32_t)pid, UINT64_MAX);
 	count(s);
 	return s->batch.bytes.vec.n < BATCH_BYTES && !s->batch.bytes.failed ? 0 : flush(s, err);
 }
