@@ -200,8 +200,7 @@ static void catch_signals(bool parts, bool snapshots)
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
 	/* It would end the process at once, and its probes would stay in the kernel. */
-	if (signal(SIGQUIT, SIG_IGN) != SIG_IGN)
-		sigaction(SIGQUIT, &sa, NULL);
+	sigaction(SIGQUIT, &sa, NULL);
 	if (snapshots)
 		sigaction(SIGUSR2, &(struct sigaction){.sa_handler = on_snapshot}, NULL);
 	else if (parts) /* else it ends the process, as it always does */
