@@ -217,8 +217,8 @@ void report_compilers(const struct regress *g, struct text *t, const char *befor
 	if (!n)
 		return;
 	snprintf(line, sizeof line,
-		 "%sother compilers: %zu that grew %s judged only with all of the module%s", before,
-		 n, n == 1 ? "was" : "were", *before == ' ' ? ")" : "");
+		 "%sother compilers: %zu that grew %s judged only with all of the module", before,
+		 n, n == 1 ? "was" : "were");
 	text_str(t, line);
 }
 

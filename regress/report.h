@@ -20,7 +20,7 @@ void report_power(const struct regress *g, struct text *t);
 void report_found(const struct regress *g, struct text *t);
 
 /* Appends how many functions were not judged by themselves, because another compiler made their
- * module; before: " (" or "; ". */
+ * module, and before it, if there are any, `before`. */
 void report_compilers(const struct regress *g, struct text *t, const char *before);
 /* A line about the programs that were built anew but are the same; "". */
 const char *report_code(const struct regress *g);

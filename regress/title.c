@@ -225,22 +225,70 @@ static void add_confirmed(struct text *t, const struct regress *g)
 	char line[64];
 	size_t i, n = 0;
 
+	if (!g->design.only)
+		return;
 	for (i = 0; i < g->findings.n; i++)
 		n += verdict_is_gated(g->findings.v[i].verdict);
 	if (n)
-		snprintf(line, sizeof line, " (%zu of %zu flagged confirmed)", n, g->design.only);
+		snprintf(line, sizeof line, "%zu of %zu flagged confirmed", n, g->design.only);
 	else
-		snprintf(line, sizeof line, " (%zu flagged, none confirmed)", g->design.only);
+		snprintf(line, sizeof line, "%zu flagged, none confirmed", g->design.only);
 	text_str(t, line);
+}
+
+static void add_compilers(struct text *t, const struct regress *g)
+{
+	if (!regress_failed(g))
+		report_compilers(g, t, "");
+}
+
+/* What a green result may have missed. */
+static void add_missed(struct text *t, const struct regress *g)
+{
+	const struct regress_design *d = &g->design;
+	char line[96];
+
+	if (regress_failed(g))
+		return;
+	if (d->is_few_runs) {
+		text_str(t, "fewer than 4 runs a side: nothing can fail");
+	} else if (!d->can_detect) {
+		snprintf(line, sizeof line,
+			 "too few samples to see %+.3g %% of a function of %.3g %%",
+			 100 * g->opt.detect_growth, 100 * g->opt.detect_share);
+		text_str(t, line);
+	}
+}
+
+/* All that limits the title is in one pair of brackets. */
+static void add_limits(struct text *t, const struct regress *g)
+{
+	static void (*const parts[])(struct text *, const struct regress *) = {
+		add_confirmed, add_compilers, add_missed};
+	struct text part = {0};
+	bool is_open = false;
+	size_t i;
+
+	for (i = 0; i < sizeof parts / sizeof *parts; i++) {
+		part.n = 0;
+		parts[i](&part, g);
+		if (!part.n)
+			continue;
+		text_str(t, is_open ? "; " : " (");
+		text_add(t, part.s, part.n);
+		is_open = true;
+	}
+	if (is_open)
+		text_char(t, ')');
+	t->failed |= part.failed;
+	text_done(&part);
 }
 
 void report_title(const struct regress *g, const struct finding *const *v, size_t shown, size_t n,
 		  struct text *t)
 {
-	const struct regress_design *d = &g->design;
 	const struct rows rows = {v, shown, n};
 	const struct finding *f;
-	char line[96];
 	size_t count;
 
 	f = first_of(&rows, verdict_is_gated, &count);
@@ -248,17 +296,5 @@ void report_title(const struct regress *g, const struct finding *const *v, size_
 		add_failed(t, g, f, count);
 	else
 		add_quiet(t, g, &rows);
-	if (d->only)
-		add_confirmed(t, g);
-	if (regress_failed(g))
-		return;
-	report_compilers(g, t, " (");
-	if (d->is_few_runs)
-		text_str(t, " (fewer than 4 runs a side: nothing can fail)");
-	else if (!d->can_detect) {
-		snprintf(line, sizeof line,
-			 " (too few samples to see %+.3g %% of a function of %.3g %%)",
-			 100 * g->opt.detect_growth, 100 * g->opt.detect_share);
-		text_str(t, line);
-	}
+	add_limits(t, g);
 }

@@ -64,6 +64,10 @@ for new, words in (({"f3": 1.3}, " (1 of 3 flagged confirmed)"), ({}, " (3 flagg
     title = p.stdout.split("\n")[0]
     tap.check(title.startswith("### Slower: " if new else "### No change found") and words in title, "the title begins with what counts, and says what is confirmed", title, p.stderr)
 
+small = drawn.side("small", largest=60), drawn.side("small2", largest=60)
+title = regress("confirm", "-q", "--md", "-", earlier("wrong.json", "f2"), "--base", *small[0], "--new", *small[1]).stdout.split("\n")[0]
+tap.check(title.startswith("### No change found (1 flagged, none confirmed; too few samples to see ") and title.count("(") == 1, "what is confirmed and what may be missed: one pair of brackets", title)
+
 # ---- recorded --------------------------------------------------------------------------------------------------------
 ROUNDS = "4000"
 
