@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -15,6 +16,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import mix  # noqa: E402
 import varint  # noqa: E402
 from drawn import BIN, Drawn, findings, of, regress, run_live  # noqa: E402
+from perffile import perf_data, string  # noqa: E402
 from tap import LONG, Tap  # noqa: E402
 
 tap = Tap()
@@ -119,7 +121,7 @@ for name, comments, period, words in (("processor", ["cpu:Small 1"], 0, "Small 1
     tap.check(code == 2 and words in why, f"pprof: another {name}: not comparable", why)
 
 # All on-CPU time grew by a tenth, in all functions alike: did the program, or another day?
-SECOND = 10 ** 9
+SECOND, HOSTNAME = 10 ** 9, 3
 
 
 def day(name, turn):
@@ -135,6 +137,26 @@ for name, turn, want, words in (("in turn", lambda side, i: 1000 + 10 * i + 5 * 
                                 ("one after the other", lambda side, i: 1000 + 10 * i + 86400 * side, (4, "apart"), "were not recorded in turn")):
     code, verdict, text = day(name.replace(" ", "-"), turn)
     tap.check((code, verdict) == want and words in text, f"all on-CPU time grew, recorded {name}: status {want[0]}", code, verdict, text)
+
+
+
+def recorded(path, host, samples, began):
+    """A recording by perf of a host: `samples` of cpu-clock, one a millisecond, in code without a name."""
+    attr = struct.pack("<IIQQQQQ", 1, 112, 0, 10 ** 6, 1 | 2 | 4 | 256, 0, 0).ljust(112, b"\0")
+    records = b"".join(struct.pack("<IHHQIIQQ", 9, 2, 40, 0x401000, 1, 1, SECOND + i * 10 ** 6, 10 ** 6) for i in range(samples))
+    with open(path, "wb") as f:
+        f.write(perf_data(attr, records, {HOSTNAME: string(host)}))
+    ended = began * SECOND + samples * 10 ** 6
+    os.utime(path, ns=(ended, ended))
+    return path
+
+
+for others, want, words in (("one", (1, "REGRESSED"), ""), ("two", (4, "apart"), "were not recorded in turn")):
+    sides = [[recorded(f"{others}-{side}-{i}.data", ("one", others)[side], (1000, 1100)[side] + 3 * i, 1000 + 10 * i + 5 * side) for i in range(5)] for side in (0, 1)]
+    p = regress("--base", *sides[0], "--new", *sides[1], "--json", "hosts.json")
+    with open("hosts.json") as f:
+        r = json.load(f)
+    tap.check((p.returncode, r["findings"][0]["verdict"]) == want and words in p.stdout, f"all on-CPU time grew, in turn on hosts one and {others}: status {want[0]}", p.returncode, r["design"].get("together"), p.stdout, p.stderr)
 
 # ---- budgets ---------------------------------------------------------------------------------------------------------
 new = side("new", change={"f3": 1.3})
