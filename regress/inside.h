@@ -2,6 +2,7 @@
 #ifndef REGRESS_INSIDE_H
 #define REGRESS_INSIDE_H
 
+#include "regress/key.h"
 #include "regress/method.h"
 #include "regress/regress.h"
 
@@ -11,7 +12,10 @@ struct key_info {
 	uint32_t file[SIDE_N],
 		line[SIDE_N]; /* where it begins, as each side has it; 0: not known */
 	bool is_kernel, is_async, is_unknown;
-	bool is_of_file; /* of a program or a library that is known by name */
+	bool is_interrupt; /* an interrupt, or beneath one */
+	enum key_entry entry;
+	uint32_t in_interrupt; /* the key of what it does beneath an interrupt; 0: none */
+	bool is_of_file;       /* of a program or a library that is known by name */
 	/* The linker has merged it with others of the same code: "f [+1]". */
 	bool is_folded[SIDE_N];
 	/* Some of its code has lines, or functions inlined into it are known. */
@@ -152,6 +156,10 @@ void runs_share_unit(struct regress *g);
 void past_run_done(struct past_run *r);
 /* Returns the id of a key; STRTAB_FAILED when out of memory. */
 uint32_t key_intern(struct regress *g, const char *key);
+
+/* ---- interrupts.c */
+/* Gives what is beneath an interrupt keys of its own. Returns 0, or -1 when out of memory. */
+int interrupts_part(struct regress *g, struct tree_node *nodes, size_t n);
 
 /* ---- together.c */
 enum together runs_together(const struct regress *g);

@@ -314,3 +314,74 @@ bool key_is_async(const char *key, size_t n)
 			return true;
 	return false;
 }
+
+/* A name that ends in _ stands for all that begin so. Softirqs are not in the table: a program that
+ * sends to itself has them run within its system call. */
+static const struct {
+	const char *name;
+	enum key_entry entry;
+} entries[] = {
+	{"asm_sysvec_", ENTRY_INTERRUPT},
+	{"sysvec_", ENTRY_INTERRUPT},
+	{"__sysvec_", ENTRY_INTERRUPT},
+	{"asm_common_interrupt", ENTRY_INTERRUPT},
+	{"common_interrupt", ENTRY_INTERRUPT},
+	{"__common_interrupt", ENTRY_INTERRUPT},
+	{"irq_exit", ENTRY_INTERRUPT},
+	{"irq_exit_rcu", ENTRY_INTERRUPT},
+	{"__irq_exit_rcu", ENTRY_INTERRUPT},
+	{"run_ksoftirqd", ENTRY_INTERRUPT},
+	{"rcu_core", ENTRY_INTERRUPT},
+	{"rcu_core_si", ENTRY_INTERRUPT},
+	{"rcu_do_batch", ENTRY_INTERRUPT},
+	/* before Linux 5.8 */
+	{"apic_timer_interrupt", ENTRY_INTERRUPT},
+	{"smp_apic_timer_interrupt", ENTRY_INTERRUPT},
+	{"reschedule_interrupt", ENTRY_INTERRUPT},
+	{"smp_reschedule_interrupt", ENTRY_INTERRUPT},
+	{"call_function_interrupt", ENTRY_INTERRUPT},
+	{"call_function_single_interrupt", ENTRY_INTERRUPT},
+	{"do_IRQ", ENTRY_INTERRUPT},
+	/* arm64 */
+	{"el0t_64_irq", ENTRY_INTERRUPT},
+	{"el0t_64_irq_handler", ENTRY_INTERRUPT},
+	{"el1h_64_irq", ENTRY_INTERRUPT},
+	{"el1h_64_irq_handler", ENTRY_INTERRUPT},
+	{"el0_interrupt", ENTRY_INTERRUPT},
+	{"el1_interrupt", ENTRY_INTERRUPT},
+	{"el0_irq", ENTRY_INTERRUPT},
+	{"el1_irq", ENTRY_INTERRUPT},
+	{"entry_SYSCALL_", ENTRY_PROGRAM},
+	{"do_syscall_", ENTRY_PROGRAM},
+	{"do_fast_syscall_", ENTRY_PROGRAM},
+	{"asm_exc_page_fault", ENTRY_PROGRAM},
+	{"exc_page_fault", ENTRY_PROGRAM},
+	{"do_user_addr_fault", ENTRY_PROGRAM},
+	{"page_fault", ENTRY_PROGRAM},
+	{"el0t_64_sync", ENTRY_PROGRAM},
+	{"el0t_64_sync_handler", ENTRY_PROGRAM},
+	{"el1h_64_sync", ENTRY_PROGRAM},
+	{"el1h_64_sync_handler", ENTRY_PROGRAM},
+	{"el0_svc", ENTRY_PROGRAM},
+	{"el0_sync", ENTRY_PROGRAM},
+	{"el1_sync", ENTRY_PROGRAM},
+	{"do_mem_abort", ENTRY_PROGRAM},
+	/* on the way back from an interrupt */
+	{"arch_do_signal_or_restart", ENTRY_PROGRAM},
+	{"get_signal", ENTRY_PROGRAM},
+	{"do_signal", ENTRY_PROGRAM},
+	{"task_work_run", ENTRY_PROGRAM},
+};
+
+enum key_entry key_entry(const char *key, size_t n)
+{
+	size_t i, len;
+
+	for (i = 0; i < sizeof entries / sizeof *entries; i++) {
+		len = strlen(entries[i].name);
+		if (begins(key, n, entries[i].name) &&
+		    (n == len || entries[i].name[len - 1] == '_'))
+			return entries[i].entry;
+	}
+	return ENTRY_NONE;
+}

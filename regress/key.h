@@ -19,5 +19,12 @@ void key_module(struct text *t, const char *path, size_t n);
  * functions is no regression (VERDICT_ENVIRONMENT): the kernel, not
  * the program, decides when it does this work. */
 bool key_is_async(const char *key, size_t n);
+/* What a function of the kernel says of all that it calls. */
+enum key_entry {
+	ENTRY_NONE,
+	ENTRY_INTERRUPT, /* an interrupt, or what one has put off: not work of the program */
+	ENTRY_PROGRAM,	 /* a system call, a page fault, a signal, work put off for the program */
+};
+enum key_entry key_entry(const char *key, size_t n);
 
 #endif

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/pair.h"
-#include "regress/key.h"
 
 /* ---- keys --------------------------------------------------------------------------------------
  */
@@ -70,6 +69,17 @@ uint32_t key_intern(struct regress *g, const char *key)
 	return id;
 }
 
+static void see_kernel(struct regress *g, uint32_t key)
+{
+	struct key_info *info = &g->info.v[key];
+	const char *s = strtab_get(&g->keys, key);
+	size_t n = strtab_len(&g->keys, key);
+
+	info->entry = key_entry(s, n);
+	info->is_interrupt = info->entry == ENTRY_INTERRUPT;
+	info->is_async |= info->is_interrupt || key_is_async(s, n);
+}
+
 static uint32_t key_of_function(struct keyer *k, uint32_t function,
 				const struct profile_location *l, uint32_t line)
 {
@@ -91,8 +101,8 @@ static uint32_t key_of_function(struct keyer *k, uint32_t function,
 	info->is_kernel |= kind == KEY_KERNEL;
 	info->is_of_file |= l->mapping && m->kind == DSO_FILE;
 	info->is_folded[k->side] |= strstr(strtab_get(&k->p->strings, f->name), " [+") != NULL;
-	info->is_async |= kind == KEY_KERNEL &&
-			  key_is_async(strtab_get(&k->g->keys, id), strtab_len(&k->g->keys, id));
+	if (kind == KEY_KERNEL)
+		see_kernel(k->g, id);
 	if (see_string(k, &info->name, f->name) || see_string(k, &info->dso, m->short_name) ||
 	    see_string(k, &info->file[k->side], f->file))
 		return STRTAB_FAILED;
@@ -289,6 +299,7 @@ static int read_run(struct regress *g, const char *name, const struct profile *p
 		rc = same_event(g, p, &p->events.v[events.ids[0]], name, err);
 	}
 	if (!rc && (add_symbols(&k) || tree_fill(&t, p, events.has, &k.symbols, err) ||
+		    interrupts_part(g, t.nodes.v, t.nodes.n) ||
 		    weigh(g, &p->events.v[events.ids[0]], &t, name, ret) ||
 		    (!is_past && see_places(&k, events.has, ret->tree.unit))))
 		rc = err_nomem(err);

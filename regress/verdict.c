@@ -136,7 +136,8 @@ static int compare_candidates(const void *a, const void *b)
 }
 
 /* Is it slower even without the samples of functions that are slower by themselves? What the kernel
- * does by the way, as clearing pages, fails nothing, so not its callers in the kernel either. */
+ * does by the way, as clearing pages, fails nothing, so not its callers in the kernel either; of
+ * what it does beneath an interrupt, not the program's functions either. */
 static int test_rest(struct judge *j, uint32_t key, struct tested *v, struct err *err)
 {
 	struct regress *g = j->g;
@@ -146,7 +147,8 @@ static int test_rest(struct judge *j, uint32_t key, struct tested *v, struct err
 	int rc = skip ? 0 : -1;
 
 	for (i = 0; !rc && i < g->info.n; i++)
-		skip[i] = j->flagged[i] || (g->info.v[key].is_kernel && g->info.v[i].is_async);
+		skip[i] = j->flagged[i] || g->info.v[i].is_interrupt ||
+			  (g->info.v[key].is_kernel && g->info.v[i].is_async);
 	for (r = 0; !rc && r < g->runs.n; r++)
 		rc = run_count_of(&g->trees.v[r], key, skip, j->accepted, &counts[r]);
 	free(skip);

@@ -109,12 +109,40 @@ static void test_modules(void **state)
 	assert_false(key_is_async("vfs_read", 8));
 }
 
+static void test_entries(void **state)
+{
+	static const struct {
+		const char *name;
+		enum key_entry entry;
+	} rows[] = {
+		{"asm_sysvec_apic_timer_interrupt", ENTRY_INTERRUPT},
+		{"asm_common_interrupt", ENTRY_INTERRUPT},
+		{"__irq_exit_rcu", ENTRY_INTERRUPT},
+		{"rcu_core", ENTRY_INTERRUPT},
+		{"rcu_core_other", ENTRY_NONE},
+		{"common_interrupt_return", ENTRY_NONE}, /* of system calls, too */
+		{"handle_softirqs", ENTRY_NONE},	 /* either */
+		{"entry_SYSCALL_64_after_hwframe", ENTRY_PROGRAM},
+		{"do_syscall_64", ENTRY_PROGRAM},
+		{"asm_exc_page_fault", ENTRY_PROGRAM},
+		{"task_work_run", ENTRY_PROGRAM},
+		{"___free_pages", ENTRY_NONE},
+		{"", ENTRY_NONE},
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof rows / sizeof *rows; i++)
+		assert_int_equal(key_entry(rows[i].name, strlen(rows[i].name)), rows[i].entry);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_compilers),
 		cmocka_unit_test(test_languages),
 		cmocka_unit_test(test_modules),
+		cmocka_unit_test(test_entries),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
