@@ -102,6 +102,12 @@ with browser.Browser() as b:
     tap.check(honesty.startswith(f"{n:,} samples of {event('cpu-clock')}, {event('page-faults')}"), "the line of honesty: samples, events", (honesty, n))
     b.screenshot("page.png")
 
+    b.call("Emulation.setDeviceMetricsOverride", width=1000, height=900, deviceScaleFactor=1, mobile=False)
+    tap.check(b.evaluate("(e => e.scrollWidth <= e.clientWidth && e.scrollHeight <= e.clientHeight && e.getBoundingClientRect().bottom <= "
+                         "document.querySelector('header').getBoundingClientRect().bottom)(document.getElementById('honesty'))"),
+              "the line of honesty takes a second line where the window is narrow, and is not cut", honesty)
+    b.call("Emulation.setDeviceMetricsOverride", width=1280, height=900, deviceScaleFactor=1, mobile=False)
+
     pick(b, "event", "1")
     tap.check(drawn(b) == sums(faults) and "e=page-faults" in b.evaluate("location.hash"), "another event is chosen: drawn as folded has it")
     b.evaluate("history.back(), new Promise(r => addEventListener('popstate', () => setTimeout(r), {once: true}))")
