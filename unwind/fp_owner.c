@@ -34,6 +34,16 @@ static bool is_named(const struct map *m, const char *name)
 	return !strcmp(base_name(m->dso->path), name);
 }
 
+/* The name of node where several versions are installed: node-22 (Fedora), node22 (openSUSE). */
+static bool is_node_of_version(const char *name)
+{
+	if (strncmp(name, "node", 4) != 0)
+		return false;
+	name += 4;
+	name += *name == '-';
+	return *name && !name[strspn(name, "0123456789")];
+}
+
 bool has_v8(const struct map *m)
 {
 	static const char *const names[] = {"node", "chrome", "chromium", "electron", "deno"};
@@ -43,7 +53,8 @@ bool has_v8(const struct map *m)
 	for (i = 0; i < sizeof names / sizeof *names; i++)
 		if (!strcmp(name, names[i]))
 			return true;
-	return !strncmp(name, "libnode.so", 10) || !strncmp(name, "libv8", 5);
+	return is_node_of_version(name) || !strncmp(name, "libnode.so", 10) ||
+	       !strncmp(name, "libv8", 5);
 }
 
 /* The filter for words that can be addresses in code of files: one bit for each part of the address
