@@ -505,7 +505,8 @@ static int loop(struct recording *r, struct err *err)
 		report_progress(r, clock_ns(CLOCK_MONOTONIC));
 		pins_look(&r->drain.pins, clock_ns(CLOCK_MONOTONIC));
 		if (r->session.all_processes)
-			processors_look(&r->processors, clock_ns(CLOCK_MONOTONIC), r->result);
+			processors_look(&r->processors, &r->session, r->enable_ns != 0,
+					clock_ns(CLOCK_MONOTONIC));
 		if (!rc)
 			rc = flight_look(r, clock_ns(CLOCK_MONOTONIC), err);
 		if (!rc)

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "capture/mmap2.h"
+#include "capture/reopen.h"
 #include "capture/switch_event.h"
 #include "capture/syscall_event.h"
 #include "reader/format.h"
@@ -218,6 +219,7 @@ static int drain_ring(struct drain *d, enum ring_kind kind, struct cpu_ring *cpu
 			ring_copy(r, 0, d->scratch, h.size);
 			rec = d->scratch;
 		}
+		rec = session_known_id(d->session, rec, h.size, d->scratch);
 		rc = h.type == PERF_RECORD_SAMPLE ? take_sample(d, rec, h.size)
 						  : take_other(d, kind, rec, h.size);
 		if (rc)

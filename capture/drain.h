@@ -50,7 +50,8 @@ struct drain {
 	struct hash_table *switched; /* thread -> when it switched last (switch_event.h); NULL */
 	bool holding; /* sideband records wait in `held` until the synthesized ones are written */
 	struct bytes held;
-	uint8_t scratch[UINT16_MAX + 1]; /* for a record that wraps around the end of its ring */
+	uint8_t scratch[UINT16_MAX + 1]; /* for a record that wraps around the end of its ring, or
+					  is changed */
 };
 
 /* Empties the sideband rings, and the sample rings as long as the writer has room. *ret_complete:

@@ -204,7 +204,7 @@ static int begin_part(struct recording *r, uint64_t begin_ns, bool has_lost, str
 	begin_facts(r);
 	r->begin_ns = r->first_ns = r->round_start_ns = begin_ns;
 	r->hits_before = 0;
-	r->processors.is_said = false; /* the next one lacks them, too */
+	r->processors.is_said = r->processors.is_said_missing = false;
 	r->next.end_ns = length_ns(r) ? begin_ns + length_ns(r) : 0;
 	recording_fill_result(r);
 	rc = recording_start_writer(r, err);

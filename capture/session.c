@@ -640,6 +640,7 @@ void session_close(struct session *s)
 	tid_list_done(&s->sample_tids);
 	tid_list_done(&s->side_tids);
 	hash_done(&s->by_id);
+	hash_done(&s->reopened);
 	if (s->cgroup_fd >= 0)
 		close(s->cgroup_fd);
 	*s = (struct session){.cgroup_fd = -1};

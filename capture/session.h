@@ -72,6 +72,7 @@ struct session {
 	struct ring_set sets[RING_KINDS];
 	struct syscall_texts *texts; /* NULL: no system calls are recorded */
 	struct hash_table by_id;     /* counter id -> event index */
+	struct hash_table reopened;  /* reopen.c: id -> the counter whose place it has taken */
 	size_t ring_bytes, side_bytes;
 };
 
