@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "capture/attr.h"
 #include "reader/format.h"
 

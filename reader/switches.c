@@ -114,6 +114,14 @@ static struct switch_thread *find(struct switches *w, uint32_t tid)
 	return i == HASH_NONE ? NULL : &w->threads.v[i];
 }
 
+/* After its EXIT record a thread still runs, and may be preempted, until it is gone: as one that is
+ * not known it would have run from the beginning. When it gives up the processor for the last time
+ * it has no id any more (perf_event_pid_type() of kernel/events/core.c). */
+static bool has_ended(const struct switches *w, uint32_t tid)
+{
+	return tid == UINT32_MAX || hash_get(&w->ended, tid) != HASH_NONE;
+}
+
 /* NULL when out of memory. A thread that is not known has been there from the beginning. */
 static struct switch_thread *find_or_add(struct perf_file *f, uint32_t pid, uint32_t tid)
 {
@@ -299,6 +307,10 @@ int switches_sample(struct perf_file *f, const struct perf_sample *s, struct hel
 		free(h);
 		return rc;
 	}
+	if (has_ended(w, s->tid)) {
+		free(h);
+		return 0;
+	}
 	note_time(w, s->time_ns);
 	w->foreign_pids |= s->tid && raw_pid(f, s) != s->tid;
 	t = s->tid ? find_or_add(f, s->pid, s->tid) : NULL;
@@ -346,6 +358,7 @@ void switches_begin_thread(struct perf_file *f, uint32_t pid, uint32_t tid, uint
 {
 	struct switch_thread *t = find(&f->switches, tid);
 
+	hash_remove(&f->switches.ended, tid);
 	if (f->switches.paused || (t && state == SWITCH_ON))
 		return; /* an exec of what is known already */
 	note_time(&f->switches, time_ns);
@@ -410,6 +423,8 @@ int switches_end_thread(struct perf_file *f, uint32_t tid, uint64_t time_ns)
 {
 	struct switch_thread *t = find(&f->switches, tid);
 
+	if (f->switches.on && hash_put(&f->switches.ended, tid, 1))
+		return err_nomem(&f->err);
 	if (f->switches.paused)
 		return 0;
 	note_time(&f->switches, time_ns);
@@ -460,6 +475,7 @@ void switches_done(struct switches *w)
 	while (w->threads.n)
 		forget(w, &w->threads.v[w->threads.n - 1]);
 	hash_done(&w->by_tid);
+	hash_done(&w->ended);
 	vec_done(&w->threads);
 }
 
@@ -474,6 +490,8 @@ int switches_clock(struct perf_file *f, struct perf_sample *s)
 	s->event = w->events[SWITCH_WAITS];
 	s->state = "running";
 	note_time(w, s->time_ns);
+	if (has_ended(w, s->tid))
+		return 0;
 	t = s->tid ? find_or_add(f, s->pid, s->tid) : NULL;
 	if (!t)
 		return s->tid ? err_nomem(&f->err) : 0;
@@ -596,7 +614,7 @@ int apply_switch(struct perf_file *f, struct record_view *v)
 		return 0;
 	}
 	note_time(w, now);
-	if (!tid)
+	if (!tid || has_ended(w, tid))
 		return 0; /* the idle task, and the beginning and the end that capture marks */
 	t = find_or_add(f, pid, tid);
 	if (!t)

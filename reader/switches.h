@@ -72,6 +72,7 @@ struct switches {
 	const struct perf_event *events[SWITCH_KINDS]; /* that are delivered */
 	const struct perf_event *waker;		       /* and this; NULL: not recorded */
 	struct hash_table by_tid;		       /* -> threads */
+	struct hash_table ended; /* tids: what still comes of them is their end */
 	VEC(struct switch_thread) threads;
 	uint64_t first_ns, last_ns; /* of what says something about switches */
 	size_t held_bytes;

@@ -452,4 +452,13 @@ q.send_signal(signal.SIGINT)
 q.communicate(timeout=60)
 waits = folded(glob.glob("flight.data.2*")[0], "--event", "off-cpu", check=False)
 tap.check(all(of(waits, word) >= 1 for word in ("blocks", "stuck")), "--snapshot of a command that hangs: all of the window", waits)
+# ---- processes that end, with -a -------------------------------------------------------------------------
+# What ends is preempted on its way where others want the processor.
+began = time.monotonic()
+r = capture("-a", "--off-cpu", "--call-graph", "fp", "-o", "ends.data", "--", "sh", "-c",
+            "for i in 1 2 3; do timeout 2 sh -c 'while :; do :; done' & done; for i in $(seq 100); do true | true; /bin/true; done; wait")
+took = time.monotonic() - began
+total = sums("ends.data")
+limit = os.cpu_count() * took
+tap.check(0 < total["on"] <= limit and total["unknown"] <= 0.1 * limit, "-a: threads that ended do not run on: no more time than the processors have", total, limit)
 tap.end()
