@@ -394,7 +394,7 @@ def second_interrupt():
     until(lambda: has_ended(program), "the program to end with capture")
     beside = run([RESOLVE, "-q", "y.data"]).stdout
     tap.check("the bundle is left out" in err and re.search(r" samples of .* lost, .*y.data \]", err) and p.returncode == 130 and "main" in beside, "^C twice leaves the bundle out and says so", p.returncode, err, beside[:300])
-    tap.check(share(elsewhere("y.data", check=False).stdout, "main", "work::") == 0, "there is none in it then")
+    tap.check(share(elsewhere("y.data", check=False).stdout, "main", "work::") == 0, "there is none in it then", elsewhere("y.data", check=False).stdout[:600], err)
 
 
 def killed():
