@@ -7,6 +7,8 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,7 +16,7 @@
 #include "reader/reader.h"
 
 /* Larger files stay where they are: to read them for each round would take longer than the runs. */
-enum { PIECE = 1 << 16, SIZE_MAX_BYTES = 256 << 20 };
+enum { PIECE = 1 << 16, SIZE_MAX_BYTES = 256 << 20, HELD_PAGES_MAX = 4096 };
 
 static int open_module(const char *path)
 {
@@ -58,10 +60,37 @@ static void each_file(const path_list *files, void (*act)(int fd))
 	}
 }
 
+/* The pages that were freed last would be taken first, so that the files would be where they were,
+ * or in one of two places in turn: a drawn number of pages is taken before them. Returns how many
+ * bytes are at *ret. */
+static size_t hold_pages(void **ret)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	uint16_t drawn = 0;
+	size_t n;
+
+	if (getrandom(&drawn, sizeof drawn, 0) != sizeof drawn)
+		return 0;
+	n = (1 + drawn % HELD_PAGES_MAX) * page;
+	*ret = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (*ret == MAP_FAILED)
+		return 0;
+	(void)madvise(*ret, n, MADV_NOHUGEPAGE);
+	for (size_t at = 0; at < n; at += page)
+		((volatile char *)*ret)[at] = 1;
+	return n;
+}
+
 void regress_place_draw(const path_list *files)
 {
+	void *held;
+	size_t n;
+
 	each_file(files, forget);
+	n = hold_pages(&held);
 	each_file(files, read_all);
+	if (n)
+		munmap(held, n);
 }
 
 static bool has(const path_list *files, const char *path)

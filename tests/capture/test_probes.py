@@ -583,7 +583,8 @@ tap.check(p.n_samples and list(folded()) == ["main;mid"], "-p: the file is the o
 
 # ---- a recorder that is told to end twice at once, as `timeout` does -----------------------------
 r = subprocess.Popen([CAPTURE, "-o", "twice.data", "-p", str(inner.pid), "-e", "uprobe:/app/inner:mid"], stderr=subprocess.PIPE, text=True)
-until_open(r)
+until_open(r)  # also to see where the kernel takes a probe, before the recording
+until(lambda: os.path.exists("twice.data"), "its file")
 r.terminate()
 r.terminate()
 err = r.communicate()[1]
