@@ -20,7 +20,12 @@
 #include "modules/find.h"
 #include "modules/zip.h"
 
-enum { CANDIDATES_MAX = 32, LINES_MAX = 100000 };
+enum {
+	CANDIDATES_MAX = 32,
+	LINES_MAX = 100000,
+	/* perf inject --jit has this for all files that it makes (perf's util/jitdump.c). */
+	INJECTED_GENERATION = 1
+};
 
 /* ---- one candidate ------------------------------------------------------------------------ */
 
@@ -40,8 +45,9 @@ bool finder_is_other_generation(const struct dso *dso, int fd)
 		uint32_t generation;
 	} u = {0};
 
-	return dso->ino_generation && !fstat(fd, &st) && is_recorded_inode(dso, &st) &&
-	       !ioctl(fd, FS_IOC_GETVERSION, &u) && u.generation != dso->ino_generation;
+	return dso->ino_generation > INJECTED_GENERATION && !fstat(fd, &st) &&
+	       is_recorded_inode(dso, &st) && !ioctl(fd, FS_IOC_GETVERSION, &u) &&
+	       u.generation != dso->ino_generation;
 }
 
 static struct elf_image *try_name(struct finder *f, const char *name)
