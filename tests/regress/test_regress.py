@@ -247,7 +247,7 @@ def live():
         wanted.remove(("often", "plain", "often"))
     for name, old, new in wanted:
         # Machines that run other tests beside it, and few samples: what is to be found has p < 1e-9, and is asked for at a stricter level.
-        level = () if old == new else ("--q", "0.0005")
+        level = () if old == new else ("--q", "0.005")
         p = regress("run", "-q", *level, "-n", N, "-F", HZ, "--dir", f"runs-{name}", "--json", f"{name}.json", "--", f"./{old}", ROUNDS, "::", f"./{new}", ROUNDS)
         if p.returncode == 2:
             tap.check(False, f"regress run: {name}", p.stderr)
@@ -262,7 +262,7 @@ def live():
         code, r = jobs[name]
         tap.check(code == 1 and ("leaf_2", "self") in of(r, "REGRESSED") and not of(r, "REGRESSED", "NEW") - {("leaf_2", "self"), ("total", "total")},
                   f"{name}: the function is found, and no other", of(r, "REGRESSED", "NEW", "suspect"))
-    p = regress("--annotate", "github", "--q", "0.0005", "--base", *[f"runs-slow/base-0{i}.data" for i in range(1, 6)], "--new", *[f"runs-slow/new-0{i}.data" for i in range(1, 6)])
+    p = regress("--annotate", "github", "--q", "0.005", "--base", *[f"runs-slow/base-0{i}.data" for i in range(1, 6)], "--new", *[f"runs-slow/new-0{i}.data" for i in range(1, 6)])
     tap.check(re.search(r"(?m)^::error file=(plain|slow)\.c,line=\d+,title=", p.stdout), "annotations: the file from the root of the repository", p.stdout[:200])
     code, r = jobs["inlined"]
     how = {f["moved"] for f in r["findings"] if f["verdict"] == "moved"}
