@@ -91,7 +91,7 @@ step() { # RELEASE USER COMMAND
 		failed=1
 	fi
 	sed -nE "s/^ +skipped: /$1, $2: /p; s/^unsteady: /$1, $2, once: /p" "$log" >>"$work/depends"
-	[ -z "${BARE_LOGS:-}" ] || cp "$log" "$BARE_LOGS/$1-$2-${3//[^a-z]/_}.log"
+	[ -z "${BARE_LOGS:-}" ] || cp "$log" "$BARE_LOGS/$(printf "%.100s" "$1-$2-${3//[^a-z]/_}").log"
 }
 
 for release in "$@"; do
