@@ -234,8 +234,8 @@ static bool is_its_inode(const struct dso *dso, const struct stat *st)
 	       minor(st->st_dev) == dso->min;
 }
 
-/* Need what is kept, or without that what is at the path, not be what was mapped? The time of a
- * file's status, which nobody can set, tells when it was last made another one. */
+/* May the file that is kept, or without that the one at the path, be another than was mapped? No
+ * program can set a file's ctime: if it is older than the recording, the file has not changed. */
 static bool is_doubtful(const struct pins *p, const struct pinned_file *f, const struct dso *dso)
 {
 	struct stat st;

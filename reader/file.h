@@ -92,7 +92,8 @@ struct perf_file {
 	size_t n_settled; /* how often names were settled */
 	/* Events or names were added since the names were settled. */
 	bool names_dirty;
-	bool wants_trace;		 /* trace_fields of the options */
+	bool wants_trace;		 /* trace_fields of the options, until they are set up */
+	bool wants_task_ends;		 /* likewise, all the time */
 	struct tracepoints *tracepoints; /* when there are some */
 	struct function_namer namer;	 /* of functions in their fields */
 	struct return_probes return_probes;

@@ -63,7 +63,7 @@ int perf_file_open(struct perf_file **ret, const char *path, const struct perf_f
 	f->stop = opt ? opt->stop : NULL;
 	f->part_of = opt ? opt->part_of : NULL;
 	f->part_of_arg = opt ? opt->part_of_arg : NULL;
-	f->wants_trace = opt && opt->trace_fields;
+	f->wants_trace = f->wants_task_ends = opt && opt->trace_fields;
 	f->switches.wanted = opt && (opt->off_cpu || opt->wall);
 	f->switches.wall = opt && opt->wall;
 	f->heap.as_recorded = opt && opt->heap_calls;

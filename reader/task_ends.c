@@ -18,7 +18,7 @@ static uint64_t time_of(const struct perf_file *f, const struct record_view *v)
 
 static int note(struct perf_file *f, const struct record_view *v, struct perf_task_end end)
 {
-	if (!f->wants_trace || v->stream)
+	if (!f->wants_task_ends || v->stream)
 		return 0;
 	end.time_ns = time_of(f, v);
 	return end.time_ns && vec_push(&f->task_ends, end) ? err_nomem(&f->err) : 0;

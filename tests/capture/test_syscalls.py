@@ -218,6 +218,25 @@ p = run([CAPTURE, "--syscalls", "-o", "all.data", "-a", "--", "./static"], check
 mine = [line for line in run([RESOLVE, "-q", "-f", "trace", "--comm", "capture", "all.data"]).stdout.splitlines() if "process_vm_readv" in line]
 tap.check(p.returncode == 0 and not mine, "-a: not what capture itself does", mine[:3])
 
+# ---- threads and processes that end behind many calls ---------------------------------------------------------
+with open("ends.c", "w") as f:
+    f.write("""#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void *naps(void *arg) { for (int i = 0; i < 2000; i++) getppid(); usleep((long)arg * 200000); return 0; }
+int main(void) {
+	pthread_t t[3];
+	for (long i = 0; i < 3; i++) pthread_create(&t[i], 0, naps, (void *)i);
+	for (int i = 0; i < 3; i++) pthread_join(t[i], 0);
+	if (!fork()) { usleep(200000); _exit(7); }
+	wait(0); usleep(300000); return 0;
+}
+""")
+run(["gcc", "-O1", "-pthread", "ends.c", "-o", "ends"])
+run([CAPTURE, "-q", "--syscalls", "-o", "ends.data", "--", "./ends"])
+exits = re.findall(r"\((<=|) *([\d.]+) ms\): ends/\S+ exit(?:_group)?\(", run([RESOLVE, "-q", "-f", "trace", "ends.data"]).stdout)
+tap.check(len(exits) == 5 and all(how == "<=" and float(ms) < 100 for how, ms in exits), "the last call of each thread ends with it", exits)
+
 # ---- the table of calls -------------------------------------------------------------------------
 defined = dict((int(n), name) for name, n in re.findall(r"#define __NR_(\w+) (\d+)", run(
     ["gcc", "-E", "-dM", "-include", "asm/unistd.h", "-xc", "/dev/null"]).stdout))
