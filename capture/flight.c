@@ -2,7 +2,6 @@
 #include "capture/flight.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -214,31 +213,18 @@ static int begin_snapshot(struct recording *r, const char *why, struct err *err)
 {
 	const char *path = r->opt->snapshot_path(r->opt->progress_arg);
 	struct flight *f = &r->flight;
-	int fds[2];
 	pid_t pid;
+	int fd;
 
 	if (!path || record_writer_end_round(r->drain.writer))
 		return err_nomem(err);
-	if (pipe2(fds, O_CLOEXEC))
-		return err_errno(err, errno, NULL, "create a pipe");
-	runtime_watch_hold(r->drain.runtimes);
-	record_writer_hold(r->drain.writer);
-	pid = fork();
-	if (!pid) {
-		close(fds[0]);
-		record_writer_forked(r->drain.writer);
-		runtime_watch_forked(r->drain.runtimes);
-		write_snapshot(r, path, why, fds[1]);
-	}
-	record_writer_release(r->drain.writer);
-	runtime_watch_release(r->drain.runtimes);
-	close(fds[1]);
-	if (pid < 0) {
-		close(fds[0]);
-		return err_errno(err, errno, NULL, "fork");
-	}
+	pid = recording_fork(r, &fd, err);
+	if (pid < 0)
+		return pid;
+	if (!pid)
+		write_snapshot(r, path, why, fd);
 	f->writer = pid;
-	f->report_fd = fds[0];
+	f->report_fd = fd;
 	return 0;
 }
 
@@ -247,28 +233,16 @@ static void end_snapshot(struct recording *r, bool waits)
 {
 	struct flight *f = &r->flight;
 	struct report report = {0};
-	size_t n = 0;
 
 	if (!waits && !waitpid(f->writer, NULL, WNOHANG))
 		return;
-	while (n < sizeof report) {
-		ssize_t got = read(f->report_fd, (char *)&report + n, sizeof report - n);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			break;
-		n += (size_t)got;
-	}
-	if (n < sizeof report) {
+	if (!recording_read_report(&f->report_fd, &report, sizeof report)) {
 		report = (struct report){.rc = -ERR_IO};
 		snprintf(report.problem, sizeof report.problem,
 			 "the process that wrote a snapshot was killed");
 	}
 	report.shot.problem = report.rc ? report.problem : NULL;
-	close(f->report_fd);
 	f->writer = 0;
-	f->report_fd = -1;
 	if (r->opt->snapshot_written)
 		r->opt->snapshot_written(r->opt->progress_arg, &report.shot);
 }

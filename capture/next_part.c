@@ -2,7 +2,6 @@
 #include "capture/next_part.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <signal.h>
 #include <stdio.h>
@@ -70,51 +69,20 @@ static void finish(struct recording *r, uint64_t end_ns, int fd)
 	_exit(write_all(fd, &report, sizeof report) ? 1 : 0);
 }
 
-/* All rounds are written: nothing of the recording is on its way. */
 static int fork_finisher(struct recording *r, uint64_t end_ns, struct err *err)
 {
 	struct next_part *p = &r->next;
-	int fds[2];
-	pid_t pid;
+	int fd;
+	const pid_t pid = recording_fork(r, &fd, err);
 
-	if (pipe2(fds, O_CLOEXEC))
-		return err_errno(err, errno, NULL, "create a pipe");
-	runtime_watch_hold(r->drain.runtimes);
-	record_writer_hold(r->drain.writer);
-	pid = fork();
-	if (!pid) {
-		close(fds[0]);
-		record_writer_forked(r->drain.writer);
-		runtime_watch_forked(r->drain.runtimes);
-		finish(r, end_ns, fds[1]);
-	}
-	record_writer_release(r->drain.writer);
-	runtime_watch_release(r->drain.runtimes);
-	close(fds[1]);
-	if (pid < 0) {
-		close(fds[0]);
-		return err_errno(err, errno, NULL, "fork");
-	}
+	if (pid < 0)
+		return pid;
+	if (!pid)
+		finish(r, end_ns, fd);
 	p->finisher = pid;
-	p->report_fd = fds[0];
+	p->report_fd = fd;
 	p->path = r->file.path;
 	return 0;
-}
-
-static bool read_report(int fd, struct report *ret)
-{
-	size_t n = 0;
-
-	while (n < sizeof *ret) {
-		ssize_t got = read(fd, (char *)ret + n, sizeof *ret - n);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return false;
-		n += (size_t)got;
-	}
-	return true;
 }
 
 /* Returns 0, or what has failed there. */
@@ -122,11 +90,9 @@ static int take_report(struct recording *r, struct err *err)
 {
 	struct next_part *p = &r->next;
 	struct report report = {0};
-	const bool is_whole = read_report(p->report_fd, &report);
+	const bool is_whole = recording_read_report(&p->report_fd, &report, sizeof report);
 
-	close(p->report_fd);
 	p->finisher = 0;
-	p->report_fd = -1;
 	if (!is_whole)
 		return err_set(err, ERR_IO, p->path,
 			       "the process that was to end this part was killed: it lacks what "

@@ -60,6 +60,12 @@ void recording_add_notes(struct recording *r);
 
 /* Ends the file whatever has failed before (rc); keeps the first error. */
 int recording_finish_file(struct recording *r, int rc, struct err *err);
+/* A process that ends a file while the recording goes on; all rounds must be written. Returns 0 in
+ * that process, where *report_fd takes what it has to tell, its number in this one, where it can be
+ * read, or negative with *err. */
+pid_t recording_fork(struct recording *r, int *report_fd, struct err *err);
+/* Reads n bytes of what that process tells, and closes *report_fd. False: it was killed before. */
+bool recording_read_report(int *report_fd, void *to, size_t n);
 /* With context switches: what waited all the time since begin_ns, and when it ends. */
 int recording_end_switches(struct recording *r, uint64_t begin_ns, uint64_t end_ns,
 			   struct err *err);
