@@ -6,14 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/capabilities.h"
 #include "capture/account.h"
-#include "capture/bundle_write.h"
 #include "capture/perf_rights.h"
 #include "capture/child.h"
 #include "capture/drain.h"
@@ -29,11 +27,8 @@
 #include "capture/tracing_data.h"
 
 #define COMPRESS_LEVEL 1
-#define QUEUE_BYTES    ((size_t)64 << 20)
-#define RESERVE_BYTES \
-	((size_t)4 << 10) /* room for the end of the file, in addition to the feature sections */
-#define ROUND_BYTES ((size_t)512 << 10) /* a round is closed when it has this many bytes ... */
-#define ROUND_NS    1000000000ull	/* ... or is this old */
+#define ROUND_BYTES    ((size_t)512 << 10) /* a round is closed when it has this many bytes ... */
+#define ROUND_NS       1000000000ull	   /* ... or is this old */
 /* Those of the beginning are shorter, so that a recording that is killed has all but a twentieth.
  */
 #define ROUND_MIN_NS   100000000ull
@@ -94,49 +89,6 @@ static int describe_events(struct recording *r, struct err *err)
 	r->facts.clock_wall_ns = clock_ns(CLOCK_REALTIME);
 	r->facts.clock_ns = clock_ns(ATTR_CLOCK);
 	return 0;
-}
-
-/* The size of the feature sections. Those written at the end have the same size as those of now,
- * except for the build ids. */
-static int features_size(const struct perfdata_facts *facts, size_t *ret, struct err *err)
-{
-	struct bytes sections = {0};
-	uint64_t bits[4];
-	int rc = perfdata_features(facts, 0, &sections, bits);
-
-	*ret = sections.vec.n;
-	bytes_done(&sections);
-	return rc ? err_nomem(err) : 0;
-}
-
-int recording_file_options(struct recording *r, struct record_writer_options *o, struct err *err)
-{
-	size_t n;
-	int rc = features_size(&r->facts, &n, err);
-
-	o->fd = r->file.fd;
-	o->is_pipe = r->file.is_pipe;
-	o->data_off = r->file.data_off;
-	o->data_bytes = r->file.data_bytes;
-	o->size_field_off = r->file.size_field_off;
-	o->level = r->facts.compress_level;
-	o->reserve_bytes = r->file.is_regular ? n + RESERVE_BYTES : 0;
-	return rc;
-}
-
-int recording_start_writer(struct recording *r, struct err *err)
-{
-	struct record_writer_options o = {.fd = -1, .level = r->facts.compress_level};
-	int rc = 0;
-
-	if (r->flight.on)
-		o.window = &r->flight.window;
-	else
-		rc = perfdata_begin(&r->file, &r->facts, err);
-	if (!rc && !r->flight.on)
-		rc = recording_file_options(r, &o, err);
-	o.queue_bytes = QUEUE_BYTES;
-	return rc ? rc : record_writer_start(&r->drain.writer, &o, err);
 }
 
 static void poll_rings(struct recording *r, enum ring_kind k)
@@ -557,123 +509,6 @@ static int drain_rest(struct recording *r, struct err *err)
 	return rc;
 }
 
-/* Samples that were taken from the rings but are not in the file are lost as well. The file says so
- * instead of the records of account_losses(), which are not in it either. */
-static void account_unwritten(struct recording *r, struct record_writer_totals *t)
-{
-	struct lost_samples rec;
-	struct err err;
-
-	if (!t->lost_samples)
-		return;
-	r->result->samples -= t->lost_samples;
-	r->result->lost += t->lost_samples;
-	account_lost_record(&r->drain, &r->session.sets[RING_SAMPLES].counters.v[0],
-			    r->result->lost, &rec);
-	if (!perfdata_append(&r->file, t->data_bytes, &rec, sizeof rec, &err))
-		t->data_bytes += sizeof rec;
-}
-
-/* The reserved room is for the sections as known at the start, without build ids and code. */
-static int write_features(struct recording *r, struct err *err)
-{
-	struct bytes ids = {0}, code = {0};
-	int rc;
-
-	if (r->drain.runtimes)
-		runtime_watch_finish(r->drain.runtimes, &code, r->result);
-	if (!code.failed) {
-		r->facts.runtime_code = code.vec.v;
-		r->facts.n_runtime_code = code.vec.n;
-	}
-	file_ids_section(&r->drain.file_ids, &ids);
-	if (!ids.failed) {
-		r->facts.build_ids = ids.vec.v;
-		r->facts.n_build_ids = ids.vec.n;
-	}
-	rc = perfdata_finish(&r->file, &r->facts, err);
-	if (rc && (r->facts.n_build_ids || r->facts.n_runtime_code)) {
-		r->facts.n_build_ids = r->facts.n_runtime_code = 0;
-		rc = perfdata_finish(&r->file, &r->facts, err);
-	}
-	bytes_done(&ids);
-	bytes_done(&code);
-	return rc;
-}
-
-static int write_features_again(void *recording, struct err *err)
-{
-	return write_features(recording, err);
-}
-
-static void add_bundle(struct recording *r)
-{
-	const struct bundle_job job = {
-		.opt = r->opt,
-		.file = &r->file,
-		.facts = &r->facts,
-		.result = r->result,
-		.pins = &r->drain.pins,
-		.processes = &r->drain.processes,
-		.finish = write_features_again,
-		.arg = r,
-	};
-
-	bundle_add(&job);
-}
-
-static void measure_file(struct recording *r, const struct record_writer_totals *totals)
-{
-	struct stat st;
-
-	if (r->file.is_pipe)
-		r->result->bytes_written = r->file.data_off + totals->data_bytes;
-	else if (!fstat(r->file.fd, &st))
-		r->result->bytes_written = (uint64_t)st.st_size;
-}
-
-/* All samples are written: a ^C from here on leaves out the bundle only. */
-static void begin_bundling(struct recording *r, const struct record_writer_totals *totals)
-{
-	r->result->raw_bytes = totals->raw_bytes;
-	measure_file(r, totals);
-	bundle_may_be_left_out(r->opt, &r->file, r->result, r->child.pid);
-}
-
-int recording_finish_file(struct recording *r, int rc, struct err *err)
-{
-	struct record_writer_totals totals = {0};
-	struct err later;
-	int werr = record_writer_finish(r->drain.writer, &totals);
-
-	r->drain.writer = NULL;
-	if (werr && !rc)
-		rc = err_errno(err, werr, r->file.path, "write (what was written before is kept)");
-	account_unwritten(r, &totals);
-	begin_bundling(r, &totals);
-	r->facts.raw_bytes = totals.raw_bytes;
-	r->facts.data_bytes = totals.data_bytes;
-	r->facts.first_sample_ns = r->drain.first_sample_ns;
-	r->result->touched_pages = r->drain.touch.pages;
-	r->facts.last_sample_ns = r->drain.last_sample_ns;
-	werr = write_features(r, &later);
-	if (werr && !rc) {
-		rc = werr;
-		*err = later;
-	}
-	if (!rc)
-		add_bundle(r);
-	if (r->opt->bundling)
-		*r->opt->bundling = 0;
-	measure_file(r, &totals);
-	werr = perfdata_close(&r->file, &later);
-	if (werr && !rc) {
-		rc = werr;
-		*err = later;
-	}
-	return rc;
-}
-
 static void stop_command(struct recording *r)
 {
 	struct capture_result *res = r->result;
@@ -691,93 +526,6 @@ static void wait_for_command(struct recording *r)
 
 	while (!*r->stop && !child_reap(&r->child, &r->result->child_status))
 		poll(&p, 1, POLL_MS);
-}
-
-void recording_fill_result(struct recording *r)
-{
-	struct capture_result *res = r->result;
-
-	snprintf(res->event, sizeof res->event, "%s", r->session.events[0].name);
-	res->n_events = r->session.n_events - (switch_event(&r->session) != NULL);
-	res->ring_bytes = r->session.ring_bytes;
-	res->stack_bytes = r->session.attrs[0].sample_stack_user;
-}
-
-/* How often the probes were hit; without a sample: what is probed was not called by what was
- * recorded. */
-static void note_hits(struct recording *r)
-{
-	const struct capture_result *res = r->result;
-	const double seconds = (double)(r->drain.last_sample_ns - r->drain.first_sample_ns) / 1e9;
-	const double hits = (double)res->samples * (double)(r->opt->period ? r->opt->period : 1);
-	const char *unmapped = probe_maps_missing(&r->session.probes);
-	const bool is_probe = r->session.n_events && r->session.events[0].is_probe;
-
-	if (!res->samples && is_probe && unmapped)
-		capture_note(r->result,
-			     "nothing came by the probes: nothing that was recorded has mapped %s",
-			     unmapped);
-	else if (!res->samples && is_probe)
-		capture_note(r->result,
-			     "nothing came by the probes: the function was not called meanwhile, "
-			     "or all calls of it were inlined%s",
-			     WIFSIGNALED(res->child_status) ? "; a signal ended the command, maybe "
-							      "before it came there"
-							    : "");
-	if (r->has_probes && res->samples > 1 && seconds > 0)
-		capture_note(r->result, "%.0f hits of probes a second", hits / seconds);
-}
-
-static bool samples_faults(const struct session *s)
-{
-	for (size_t i = 0; i < s->n_events; i++) {
-		const struct event *e = &s->events[i];
-
-		if (e->type == PERF_TYPE_SOFTWARE && (e->config == PERF_COUNT_SW_PAGE_FAULTS ||
-						      e->config == PERF_COUNT_SW_PAGE_FAULTS_MIN ||
-						      e->config == PERF_COUNT_SW_PAGE_FAULTS_MAJ))
-			return true;
-	}
-	return false;
-}
-
-/* Stack copies of missing pages cost most where page faults are sampled, and so does touching them.
- */
-static void note_faults(struct recording *r)
-{
-	if (r->result->lost && r->result->touched_pages && samples_faults(&r->session))
-		capture_note(r->result,
-			     "page faults were lost while %llu stack pages were touched for their "
-			     "copies: --no-touch or a larger -m loses fewer",
-			     (unsigned long long)r->result->touched_pages);
-}
-
-/* A file that is replaced has no probes, one that is written to has them at places of what it was.
- */
-static void note_changed_files(struct recording *r)
-{
-	static const char *const words[] = {
-		[PROBE_FILE_REPLACED] = "was replaced meanwhile: what was started from the new one "
-					"was not probed",
-		[PROBE_FILE_WRITTEN] =
-			"was written to meanwhile: its probes were where the old one "
-			"has them, and what came of the new one is not to be trusted",
-	};
-	const struct probe_events *p = &r->session.probes;
-
-	for (size_t i = 0; i < p->made.n; i++) {
-		const enum probe_file_change change = probe_event_file_change(p->made.v[i]);
-
-		if (change != PROBE_FILE_SAME)
-			capture_note(r->result, "%s %s", p->made.v[i]->found.path, words[change]);
-	}
-}
-
-void recording_add_notes(struct recording *r)
-{
-	note_hits(r);
-	note_faults(r);
-	note_changed_files(r);
 }
 
 static void release(struct recording *r)
@@ -837,7 +585,7 @@ static int end(struct recording *r, int rc, struct err *err)
 		rc = -(int)err->code;
 	priority_normal();
 	if (r->hit_too_often && !r->flight.on) { /* before the bundle is made: the program waits */
-		note_changed_files(r);
+		recording_note_changed_files(r);
 		session_end_events(&r->session);
 	}
 	if (next_part_wait(r, rc ? &later : err) && !rc)

@@ -1,4 +1,4 @@
-/* recording.h - private: one recording, between capture.c and flight.c. */
+/* recording.h - private: one recording, for capture.c and the files beside it. */
 #ifndef CAPTURE_RECORDING_H
 #define CAPTURE_RECORDING_H
 
@@ -57,6 +57,8 @@ uint64_t recording_bytes(const struct recording *r);
 void recording_fill_result(struct recording *r);
 /* At the end of the recording, or of a part: adds notes about it. */
 void recording_add_notes(struct recording *r);
+/* One of these, earlier: while the probes are there. */
+void recording_note_changed_files(struct recording *r);
 
 /* Ends the file whatever has failed before (rc); keeps the first error. */
 int recording_finish_file(struct recording *r, int rc, struct err *err);

@@ -1,0 +1,171 @@
+/* recording_file.c - the file of a recording: how its writer begins, and how it is ended. */
+#include <sys/stat.h>
+
+#include "base/err.h"
+#include "capture/account.h"
+#include "capture/bundle_write.h"
+#include "capture/recording.h"
+
+#define QUEUE_BYTES ((size_t)64 << 20)
+/* Room for the end of the file, in addition to the feature sections. */
+#define RESERVE_BYTES ((size_t)4 << 10)
+
+/* The size of the feature sections. Those written at the end have the same size as those of now,
+ * except for the build ids. */
+static int features_size(const struct perfdata_facts *facts, size_t *ret, struct err *err)
+{
+	struct bytes sections = {0};
+	uint64_t bits[4];
+	int rc = perfdata_features(facts, 0, &sections, bits);
+
+	*ret = sections.vec.n;
+	bytes_done(&sections);
+	return rc ? err_nomem(err) : 0;
+}
+
+int recording_file_options(struct recording *r, struct record_writer_options *o, struct err *err)
+{
+	size_t n;
+	int rc = features_size(&r->facts, &n, err);
+
+	o->fd = r->file.fd;
+	o->is_pipe = r->file.is_pipe;
+	o->data_off = r->file.data_off;
+	o->data_bytes = r->file.data_bytes;
+	o->size_field_off = r->file.size_field_off;
+	o->level = r->facts.compress_level;
+	o->reserve_bytes = r->file.is_regular ? n + RESERVE_BYTES : 0;
+	return rc;
+}
+
+int recording_start_writer(struct recording *r, struct err *err)
+{
+	struct record_writer_options o = {.fd = -1, .level = r->facts.compress_level};
+	int rc = 0;
+
+	if (r->flight.on)
+		o.window = &r->flight.window;
+	else
+		rc = perfdata_begin(&r->file, &r->facts, err);
+	if (!rc && !r->flight.on)
+		rc = recording_file_options(r, &o, err);
+	o.queue_bytes = QUEUE_BYTES;
+	return rc ? rc : record_writer_start(&r->drain.writer, &o, err);
+}
+
+/* Samples that were taken from the rings but are not in the file are lost as well. The file says so
+ * instead of the records of account_losses(), which are not in it either. */
+static void account_unwritten(struct recording *r, struct record_writer_totals *t)
+{
+	struct lost_samples rec;
+	struct err err;
+
+	if (!t->lost_samples)
+		return;
+	r->result->samples -= t->lost_samples;
+	r->result->lost += t->lost_samples;
+	account_lost_record(&r->drain, &r->session.sets[RING_SAMPLES].counters.v[0],
+			    r->result->lost, &rec);
+	if (!perfdata_append(&r->file, t->data_bytes, &rec, sizeof rec, &err))
+		t->data_bytes += sizeof rec;
+}
+
+/* The reserved room is for the sections as known at the start, without build ids and code. */
+static int write_features(struct recording *r, struct err *err)
+{
+	struct bytes ids = {0}, code = {0};
+	int rc;
+
+	if (r->drain.runtimes)
+		runtime_watch_finish(r->drain.runtimes, &code, r->result);
+	if (!code.failed) {
+		r->facts.runtime_code = code.vec.v;
+		r->facts.n_runtime_code = code.vec.n;
+	}
+	file_ids_section(&r->drain.file_ids, &ids);
+	if (!ids.failed) {
+		r->facts.build_ids = ids.vec.v;
+		r->facts.n_build_ids = ids.vec.n;
+	}
+	rc = perfdata_finish(&r->file, &r->facts, err);
+	if (rc && (r->facts.n_build_ids || r->facts.n_runtime_code)) {
+		r->facts.n_build_ids = r->facts.n_runtime_code = 0;
+		rc = perfdata_finish(&r->file, &r->facts, err);
+	}
+	bytes_done(&ids);
+	bytes_done(&code);
+	return rc;
+}
+
+static int write_features_again(void *recording, struct err *err)
+{
+	return write_features(recording, err);
+}
+
+static void add_bundle(struct recording *r)
+{
+	const struct bundle_job job = {
+		.opt = r->opt,
+		.file = &r->file,
+		.facts = &r->facts,
+		.result = r->result,
+		.pins = &r->drain.pins,
+		.processes = &r->drain.processes,
+		.finish = write_features_again,
+		.arg = r,
+	};
+
+	bundle_add(&job);
+}
+
+static void measure_file(struct recording *r, const struct record_writer_totals *totals)
+{
+	struct stat st;
+
+	if (r->file.is_pipe)
+		r->result->bytes_written = r->file.data_off + totals->data_bytes;
+	else if (!fstat(r->file.fd, &st))
+		r->result->bytes_written = (uint64_t)st.st_size;
+}
+
+/* All samples are written: a ^C from here on leaves out the bundle only. */
+static void begin_bundling(struct recording *r, const struct record_writer_totals *totals)
+{
+	r->result->raw_bytes = totals->raw_bytes;
+	measure_file(r, totals);
+	bundle_may_be_left_out(r->opt, &r->file, r->result, r->child.pid);
+}
+
+int recording_finish_file(struct recording *r, int rc, struct err *err)
+{
+	struct record_writer_totals totals = {0};
+	struct err later;
+	int werr = record_writer_finish(r->drain.writer, &totals);
+
+	r->drain.writer = NULL;
+	if (werr && !rc)
+		rc = err_errno(err, werr, r->file.path, "write (what was written before is kept)");
+	account_unwritten(r, &totals);
+	begin_bundling(r, &totals);
+	r->facts.raw_bytes = totals.raw_bytes;
+	r->facts.data_bytes = totals.data_bytes;
+	r->facts.first_sample_ns = r->drain.first_sample_ns;
+	r->result->touched_pages = r->drain.touch.pages;
+	r->facts.last_sample_ns = r->drain.last_sample_ns;
+	werr = write_features(r, &later);
+	if (werr && !rc) {
+		rc = werr;
+		*err = later;
+	}
+	if (!rc)
+		add_bundle(r);
+	if (r->opt->bundling)
+		*r->opt->bundling = 0;
+	measure_file(r, &totals);
+	werr = perfdata_close(&r->file, &later);
+	if (werr && !rc) {
+		rc = werr;
+		*err = later;
+	}
+	return rc;
+}
