@@ -1,5 +1,6 @@
 /* recording_notes.c - what is said of a recording, or of a part of it, at its end. */
 #include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 
 #include "capture/probe_maps.h"
@@ -25,6 +26,7 @@ static void note_hits(struct recording *r)
 	const double hits = (double)res->samples * (double)(r->opt->period ? r->opt->period : 1);
 	const char *unmapped = probe_maps_missing(&r->session.probes);
 	const bool is_probe = r->session.n_events && r->session.events[0].is_probe;
+	const bool is_filtered = is_probe && *r->session.events[0].filter;
 
 	if (!res->samples && is_probe && unmapped)
 		capture_note(r->result,
@@ -33,7 +35,10 @@ static void note_hits(struct recording *r)
 	else if (!res->samples && is_probe)
 		capture_note(r->result,
 			     "nothing came by the probes: the function was not called meanwhile, "
-			     "or all calls of it were inlined%s",
+			     "or all calls of it were inlined%s%s",
+			     is_filtered ? ", or no call passed the filter (registers, a0 to a5, "
+					   "have no sign)"
+					 : "",
 			     WIFSIGNALED(res->child_status) ? "; a signal ended the command, maybe "
 							      "before it came there"
 							    : "");
@@ -81,7 +86,9 @@ void recording_note_changed_files(struct recording *r)
 	for (size_t i = 0; i < p->made.n; i++) {
 		const enum probe_file_change change = probe_event_file_change(p->made.v[i]);
 
-		if (change != PROBE_FILE_SAME)
+		/* A function's return has a row of its own, behind that of its call. */
+		if (change != PROBE_FILE_SAME &&
+		    !(i && !strcmp(p->made.v[i]->found.path, p->made.v[i - 1]->found.path)))
 			capture_note(r->result, "%s %s", p->made.v[i]->found.path, words[change]);
 	}
 }

@@ -224,6 +224,9 @@ for what, words in (("cp hello new; mv new work", "was replaced meanwhile"), ("c
     make("work.c", LONG_RUN.replace("20000", "200"), "gcc -O1 work.c -o work")
     p = capture("-e", "uprobe:./work:work", "--", "sh", "-c", f"./work; {what}")
     tap.check(p.n_samples == 40 and (words in p.stderr if words else "meanwhile" not in p.stderr), f"{what}: said", p.stderr)
+make("work.c", LONG_RUN.replace("20000", "200"), "gcc -O1 work.c -o work")
+p = capture("-e", "call:./work:work", "--", "sh", "-c", "./work; cp hello new; mv new work")
+tap.check(p.stderr.count("was replaced meanwhile") == 1, "call: that a file was replaced is said once", p.stderr)
 # A call is told once, whatever patterns mean it.
 for events in ("uprobe:./hello:func_d,uprobe:./hello:func_*", "uprobe:./hello:func_*,uprobe:./hello:func_d", "uprobe:./hello:func_[ad]*,uprobe:hello:func_*"):
     events = events.replace("func_[ad]*", "func_?").replace(":hello", f":{os.getcwd()}/hello")
@@ -415,6 +418,8 @@ same(re.findall(r' s0="(.*?)"', text), ["ABCD"], "and their end")
 for options, words in ((["--args"], "fields: a0 a1 a2 "), ([], "with --args it has the fields a0, a1 ..")):
     p = run([CAPTURE, *options, "-e", "uprobe:./filtered:f_num", "--filter", "n == 1", "--", "./filtered"], check=False)
     tap.check(p.returncode == 2 and words in p.stderr, f"--filter {options}: the fields that there are", p.stderr)
+p = run([CAPTURE, "--args", "-e", "uprobe:./filtered:f_num", "--filter", "a0 < 0", "-o", "none.data", "--", "./filtered"], check=False)
+tap.check("no call passed the filter" in p.stderr, "a filter that no call passes: said", p.stderr)
 for args in (["call:./filtered:f_num", "--filter", "a0 == 1"], ["call:./filtered:f_num/a0 == 1/"]):
     p = run([CAPTURE, "--args", "-e", *args, "--", "./filtered"], check=False)
     tap.check(p.returncode == 2 and "resolve --where" in p.stderr and "uprobe:./filtered:f_num" in p.stderr, f"-e {args}: refused, with what to do", p.stderr)
