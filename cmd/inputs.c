@@ -200,6 +200,8 @@ static int check_times(const struct resolve *r, struct profile *p, struct err *e
 		return profile_log_sums(p, err);
 	if (!r->format->needs_samples || p->log.n)
 		return 0;
+	if (r->load.values.where.n) /* what is left are ends of calls that do not pass */
+		return err_set(err, ERR_NOT_FOUND, r->inputs.v[0], "no call passes --where");
 	return err_set(err, ERR_USAGE, NULL, "%s shows single samples: %s", r->format->name,
 		       r->inputs.n > 1 ? "several inputs are added up" : "the input has sums only");
 }

@@ -693,6 +693,11 @@ static int check_format(const struct resolve *r, struct err *err)
 		return err_set(err, ERR_USAGE, NULL, "-F: %s has no fields to choose; -f %s have",
 			       f->name, formats);
 	}
+	if (r->load.weigh == LOAD_WEIGH_DURATION && f->lists_calls)
+		return err_set(err, ERR_USAGE, NULL,
+			       "--weigh: %s shows each call with its duration; folded, top, html "
+			       "and others add them up",
+			       f->name);
 	return 0;
 }
 

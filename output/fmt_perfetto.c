@@ -207,6 +207,7 @@ const struct output_format format_perfetto = {
 	.help = "calls and samples over time, for ui.perfetto.dev",
 	.suffixes = ".perfetto .trace.json",
 	.needs_samples = true,
+	.lists_calls = true,
 	.keep = PROFILE_KEEP_LOG | PROFILE_KEEP_TRACE,
 	.names_events = true,
 	.honours = OUTPUT_ARGS,

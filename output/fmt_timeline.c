@@ -286,6 +286,7 @@ const struct output_format format_timeline = {
 	.help = "the calls of each thread, indented by depth, with durations",
 	.suffixes = ".timeline",
 	.needs_samples = true,
+	.lists_calls = true,
 	.keep = PROFILE_KEEP_LOG | PROFILE_KEEP_TRACE,
 	.names_events = true,
 	.honours = OUTPUT_ARGS,

@@ -129,6 +129,7 @@ const struct output_format format_trace = {
 	.help = "a line per event or call, with duration and result, as perf trace and strace",
 	.suffixes = ".trace",
 	.needs_samples = true,
+	.lists_calls = true,
 	.keep = PROFILE_KEEP_LOG | PROFILE_KEEP_TRACE,
 	.names_events = true,
 	.honours = OUTPUT_ARGS,

@@ -222,6 +222,7 @@ struct output_format {
 	bool binary;	    /* refuse to write to a terminal */
 	bool takes_sums;    /* where samples have no times a sum is shown like one */
 	bool needs_samples; /* writes single samples: nothing without a log */
+	bool lists_calls;   /* shows each call with its duration: these are no weights */
 	bool one_event;	    /* shows one event, even if more are asked for */
 	bool names_events;  /* the output says for each sample which event it belongs to */
 	/* Writes the events of the set, which is not empty. Returns 0, or negative with *err. Write

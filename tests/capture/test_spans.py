@@ -442,6 +442,11 @@ for options in ["--where", "i == 1"], ["--where", "i == 1", "--event", "call:./s
     calls = [m.groups() for m in CALL.finditer(run([RESOLVE, "-q", "-f", "trace", *options, "perf.data"]).stdout)]
     tap.check([c[2:] for c in calls] == [("next", "i=1", "2")] and (calls[0][0] or "").strip() == "" and float(calls[0][1]) >= 3,
               f"{' '.join(options)}: a call has its end", calls)
+for form in "trace", "timeline", "perfetto":
+    p = run([RESOLVE, "-f", form, "--weigh", "duration", "-o", "-", "perf.data"], check=False)
+    tap.check(p.returncode == 2 and "shows each call with its duration" in p.stderr, f"-f {form} --weigh duration: refused, it would show other ends", p.stderr)
+    p = run([RESOLVE, "-f", form, "--where", "i == 123456", "-o", "-", "perf.data"], check=False)
+    tap.check(p.returncode == 2 and "no call passes --where" in p.stderr, f"-f {form}: that no call passes --where", p.stderr)
 text = run([RESOLVE, "-q", "-f", "folded", "--weigh", "duration", "--where", "i == 1", "perf.data"]).stdout
 tap.check(text.count("\n") == 1 and text.startswith("short;") and 3000000 <= int(text.rsplit(" ", 1)[1]) < 10 ** 9, "--where --weigh duration", text)
 with open("pipe.data", "wb") as out:
