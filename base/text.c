@@ -229,3 +229,28 @@ size_t str_distance(const char *a, const char *b)
 	}
 	return row[m];
 }
+
+void text_quoted(struct text *t, const uint8_t *s, size_t n, bool shortest)
+{
+	static const char named[] = "\nn\tt\rr\"\"\\\\\vv\ff";
+	const size_t n_named = shortest ? sizeof named - 1 : sizeof named - 1 - 4;
+	char octal[8];
+
+	text_char(t, '"');
+	for (size_t i = 0; i < n; i++) {
+		const char *as = memchr(named, s[i], n_named);
+		const bool digit_follows = i + 1 < n && s[i + 1] >= '0' && s[i + 1] <= '7';
+
+		if (as && (as - named) % 2 == 0) {
+			text_char(t, '\\');
+			text_char(t, as[1]);
+		} else if (s[i] >= ' ' && s[i] < 0x7f) {
+			text_char(t, (char)s[i]);
+		} else {
+			snprintf(octal, sizeof octal,
+				 shortest && !digit_follows ? "\\%o" : "\\%03o", s[i]);
+			text_str(t, octal);
+		}
+	}
+	text_char(t, '"');
+}

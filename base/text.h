@@ -57,6 +57,10 @@ void text_pad(struct text *t, size_t n, size_t width);
  * characters become '_' (a newline or U+2028 would end the line, an escape sequence would reach the
  * terminal, U+202E would reverse the text after it). */
 void text_clean(struct text *t, const char *s, size_t n);
+/* Appends bytes as a string of C, in quotes, with \n, \r, \t and octal numbers of three digits;
+ * shortest: as strace(1), also with \v and \f, and numbers as short as what follows lets them be.
+ */
+void text_quoted(struct text *t, const uint8_t *s, size_t n, bool shortest);
 /* As text_clean(), and escapes the characters that HTML and XML reserve (&amp; &lt; &gt; &quot;).
  */
 void text_xml(struct text *t, const char *s, size_t n);

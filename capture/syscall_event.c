@@ -105,29 +105,6 @@ static size_t read_memory(pid_t pid, uint64_t addr, uint8_t *to, size_t n)
 	return got > 0 ? (size_t)got : 0;
 }
 
-/* As a string of C, as strace quotes. */
-static void add_quoted(struct text *t, const uint8_t *s, size_t n)
-{
-	static const char named[] = "\nn\tt\rr\"\"\\\\";
-	char octal[8];
-
-	text_char(t, '"');
-	for (size_t i = 0; i < n; i++) {
-		const char *as = s[i] ? strchr(named, s[i]) : NULL;
-
-		if (as && (as - named) % 2 == 0) {
-			text_char(t, '\\');
-			text_char(t, as[1]);
-		} else if (s[i] >= ' ' && s[i] < 0x7f) {
-			text_char(t, (char)s[i]);
-		} else {
-			snprintf(octal, sizeof octal, "\\%03o", s[i]);
-			text_str(t, octal);
-		}
-	}
-	text_char(t, '"');
-}
-
 /* ---- probes --------------------------------------------------------------------------------- */
 
 enum {
@@ -490,7 +467,7 @@ static void add_pointed_to(struct text *t, const struct entry *e, size_t i, uint
 	text_char(t, ' ');
 	text_dec(t, i, 0);
 	text_char(t, '=');
-	add_quoted(t, text, len);
+	text_quoted(t, text, len, false);
 	if (!is_path ? size > n : is_late ? len == n : is_cut || n > PATH_BYTES)
 		text_str(t, "...");
 	if (is_late)
@@ -508,7 +485,7 @@ static void add_file_path(struct text *t, struct syscall_texts *texts, const str
 	text_char(t, ' ');
 	text_dec(t, i, 0);
 	text_char(t, '=');
-	add_quoted(t, (const uint8_t *)path, strnlen(path, PATH_BYTES));
+	text_quoted(t, (const uint8_t *)path, strnlen(path, PATH_BYTES), false);
 	if (strnlen(path, PATH_BYTES + 1) > PATH_BYTES)
 		text_str(t, "...");
 }

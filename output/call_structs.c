@@ -69,30 +69,6 @@ static void unquote(struct bytes_read *ret, const char *s, size_t n)
 	}
 }
 
-/* As strace: octal numbers as short as the next character lets them be. */
-static void add_bytes(struct text *t, const uint8_t *s, size_t n)
-{
-	static const char named[] = "\nn\tt\rr\vv\ff\"\"\\\\";
-	char octal[8];
-
-	text_char(t, '"');
-	for (size_t i = 0; i < n; i++) {
-		const char *as = s[i] ? strchr(named, s[i]) : NULL;
-		const bool digit_follows = i + 1 < n && s[i + 1] >= '0' && s[i + 1] <= '7';
-
-		if (as && (as - named) % 2 == 0) {
-			text_char(t, '\\');
-			text_char(t, as[1]);
-		} else if (s[i] >= ' ' && s[i] < 0x7f) {
-			text_char(t, (char)s[i]);
-		} else {
-			snprintf(octal, sizeof octal, digit_follows ? "\\%03o" : "\\%o", s[i]);
-			text_str(t, octal);
-		}
-	}
-	text_char(t, '"');
-}
-
 static void add_pointer(struct text *t, uint64_t v)
 {
 	text_str(t, v ? "0x" : "NULL");
@@ -111,9 +87,9 @@ static void add_unix(struct text *t, const struct bytes_read *b)
 		return;
 	text_str(t, is_abstract ? ", sun_path=@" : ", sun_path=");
 	if (is_abstract)
-		add_bytes(t, b->v + 3, n - 1);
+		text_quoted(t, b->v + 3, n - 1, true);
 	else
-		add_bytes(t, b->v + 2, strnlen((const char *)b->v + 2, n));
+		text_quoted(t, b->v + 2, strnlen((const char *)b->v + 2, n), true);
 }
 
 static void add_inet(struct text *t, const struct bytes_read *b)
@@ -179,7 +155,7 @@ static bool add_address(struct text *t, const struct bytes_read *b, size_t size)
 		}
 	text_str(t, b->n > 2 ? ", sa_data=" : "");
 	if (b->n > 2)
-		add_bytes(t, b->v + 2, b->n - 2);
+		text_quoted(t, b->v + 2, b->n - 2, true);
 	text_str(t, b->n < size ? "..." : "");
 	text_char(t, '}');
 	return true;

@@ -25,6 +25,7 @@
 #include "base/processor.h"
 #include "base/scratch.h"
 #include "base/strtab.h"
+#include "base/text.h"
 #include "base/threads.h"
 #include "base/vec.h"
 #include "tests/unhash.h"
@@ -623,6 +624,22 @@ static void test_processor_names(void **state)
 	assert_int_equal(processor_find("riscv", 0)->word_bytes, 8);
 }
 
+static void test_text_quoted(void **state)
+{
+	static const uint8_t bytes[] = "a\n\t\"\\\v\001z\0017\377";
+	struct text t = {0};
+
+	(void)state;
+	text_quoted(&t, bytes, sizeof bytes - 1, false);
+	text_char(&t, 0);
+	assert_string_equal(t.s, "\"a\\n\\t\\\"\\\\\\013\\001z\\0017\\377\"");
+	t.n = 0;
+	text_quoted(&t, bytes, sizeof bytes - 1, true);
+	text_char(&t, 0);
+	assert_string_equal(t.s, "\"a\\n\\t\\\"\\\\\\v\\1z\\0017\\377\"");
+	text_done(&t);
+}
+
 static void test_err_formats(void **state)
 {
 	struct err e;
@@ -664,6 +681,7 @@ int main(void)
 		cmocka_unit_test(test_threads_may_run_where_their_creator_may),
 		cmocka_unit_test(test_threads_on_large_machines),
 		cmocka_unit_test(test_processor_names),
+		cmocka_unit_test(test_text_quoted),
 		cmocka_unit_test(test_err_formats),
 	};
 
