@@ -12,6 +12,13 @@ from perfdata import PerfData  # noqa: E402,F401
 SUMMARY = re.compile(r"\[ capture: (\d+) samples of (.+?)(?: and \d+ more events?)?, (\d+) lost")
 
 
+def need_root(tap, what, why):
+    """Ends the test with a skip if this is another user."""
+    if os.geteuid():
+        tap.skip(what, why)
+        tap.end()
+
+
 def build_load(*flags):
     """The absolute path of tests/capture/load.c, compiled; without frame pointers."""
     source = os.path.join(os.environ["TOP"], "tests", "capture", "load.c")

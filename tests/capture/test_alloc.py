@@ -6,13 +6,11 @@ import os
 import subprocess
 import time
 
-from lib import CAPTURE, RESOLVE, Tap, capture, have, need_events, run, start, until_open
+from lib import CAPTURE, RESOLVE, Tap, capture, have, need_events, need_root, run, start, until_open
 
 tap = Tap()
 need_events()
-if os.geteuid():
-    tap.skip("--alloc", "probes need root")
-    tap.end()
+need_root(tap, "--alloc", "probes need root")
 EVENTS = ("alloc_objects", "alloc_space", "inuse_objects", "inuse_space")
 run(["gcc", "-O1", "-g", "-pthread", os.path.join(os.environ["TOP"], "tests", "programs", "allocates.c"), "-o", "allocates"])
 

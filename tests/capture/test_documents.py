@@ -1,17 +1,13 @@
 #!/usr/bin/env python3
 """The lines that the documents on tracing functions type, with capture and resolve in the place of perf record and perf script: who
 calls func_d of a program that gcc -O2 has made without frame pointers?"""
-import os
 import re
 
-from lib import CAPTURE, RESOLVE, Tap, capture, have, need_events, run
+from lib import CAPTURE, RESOLVE, Tap, capture, have, need_events, need_root, run
 
 tap = Tap()
 need_events()
-if os.geteuid():
-    tap.skip("probes", "they change the code of programs: root only")
-    tap.end()
-    raise SystemExit
+need_root(tap, "probes", "they change the code of programs: root only")
 
 IN_TRACEFS = ["unshare", "--mount", "--propagation", "private", "sh", "-c", 'mount -t tracefs none /sys/kernel/tracing 2>/dev/null; exec "$@"', "sh"]
 HELLO = """#include <stdio.h>

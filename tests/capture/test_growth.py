@@ -5,13 +5,11 @@ import os
 import subprocess
 import time
 
-from lib import CAPTURE, RESOLVE, Tap, capture, have, need_events, run, start, until_open
+from lib import CAPTURE, RESOLVE, Tap, capture, have, need_events, need_root, run, start, until_open
 
 tap = Tap()
 need_events()
-if os.geteuid():
-    tap.skip("-e memory-growth", "tracepoints need root")
-    tap.end()
+need_root(tap, "-e memory-growth", "tracepoints need root")
 run(["gcc", "-O1", "-g", os.path.join(os.environ["TOP"], "tests", "programs", "grows.c"), "-o", "grows"])
 if run([CAPTURE, "-q", "-e", "memory-growth", "-o", "x.data", "true"], check=False).returncode:
     tap.skip("-e memory-growth", "this kernel has no tracepoints of system calls (CONFIG_FTRACE_SYSCALLS)")

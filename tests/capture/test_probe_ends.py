@@ -5,14 +5,11 @@ import re
 import signal
 import subprocess
 
-from lib import RESOLVE, Tap, capture, cpu_seconds, need_events, run, start, until, until_open
+from lib import RESOLVE, Tap, capture, cpu_seconds, need_events, need_root, run, start, until, until_open
 
 tap = Tap()
 need_events()
-if os.geteuid():
-    tap.skip("probes", "they change the code of programs: root only")
-    tap.end()
-    raise SystemExit
+need_root(tap, "probes", "they change the code of programs: root only")
 
 HOT = """#include <signal.h>
 #include <stdio.h>

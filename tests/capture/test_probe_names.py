@@ -4,14 +4,11 @@ chosen when a program starts."""
 import os
 import re
 
-from lib import CAPTURE, RESOLVE, Tap, capture, have, need_events, run
+from lib import CAPTURE, RESOLVE, Tap, capture, have, need_events, need_root, run
 
 tap = Tap()
 need_events()
-if os.geteuid():
-    tap.skip("probes", "they change the code of programs: root only")
-    tap.end()
-    raise SystemExit
+need_root(tap, "probes", "they change the code of programs: root only")
 
 INLINED = """static inline __attribute__((always_inline)) int tiny(int x) { __asm__ volatile("nop" ::: "memory"); return x * 3; }
 static int both(int x) { __asm__ volatile("nop; nop" ::: "memory"); return x + 7; }

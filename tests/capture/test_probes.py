@@ -9,15 +9,12 @@ import signal
 import subprocess
 import sys
 
-from lib import CAPTURE, RESOLVE, Tap, capture, have, need_events, run, until, until_open
+from lib import CAPTURE, RESOLVE, Tap, capture, have, need_events, need_root, run, until, until_open
 from perfdata import PerfData
 
 tap = Tap()
 need_events()
-if os.geteuid():
-    tap.skip("probes", "they change the code of programs: root only")
-    tap.end()
-    raise SystemExit
+need_root(tap, "probes", "they change the code of programs: root only")
 
 EVENTS = "/sys/kernel/tracing/uprobe_events"
 if not os.path.exists(EVENTS) and "IN_MOUNT" not in os.environ:  # tracefs, for this test only

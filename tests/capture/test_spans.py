@@ -7,14 +7,11 @@ import re
 import subprocess
 import sys
 
-from lib import CAPTURE, RESOLVE, Tap, capture, have, need_events, run
+from lib import CAPTURE, RESOLVE, Tap, capture, have, need_events, need_root, run
 
 tap = Tap()
 need_events()
-if os.geteuid():
-    tap.skip("probes", "they change the code of programs: root only")
-    tap.end()
-    raise SystemExit
+need_root(tap, "probes", "they change the code of programs: root only")
 
 # Each call says on stderr: name, argument, depth, nanoseconds (by its caller, so more than a probe within sees less the probes).
 PROGRAM = r"""

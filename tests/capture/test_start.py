@@ -6,7 +6,7 @@ import resource
 import subprocess
 import time
 
-from lib import CAPTURE, PerfData, Tap, need_events, run
+from lib import CAPTURE, PerfData, Tap, need_events, need_root, run
 
 tap = Tap()
 need_events()
@@ -61,10 +61,7 @@ def check_time(seconds, limit, what):
         tap.check(seconds <= limit, what, seconds)
 
 
-if os.geteuid():
-    tap.skip("2,000 processes, 1,000 functions", "-a and probes need root")
-    tap.end()
-    raise SystemExit
+need_root(tap, "2,000 processes, 1,000 functions", "-a and probes need root")
 
 # ---- 2,000 processes ---------------------------------------------------------------------------------
 build("processes", PROCESSES)

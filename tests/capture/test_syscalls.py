@@ -5,14 +5,11 @@ import re
 import subprocess
 import time
 
-from lib import CAPTURE, RESOLVE, Tap, capture, descriptors, have, need_events, run, start, until, until_open
+from lib import CAPTURE, RESOLVE, Tap, capture, descriptors, have, need_events, need_root, run, start, until, until_open
 
 tap = Tap()
 need_events()
-if os.geteuid():
-    tap.skip("system calls", "the kernel's tracepoints are for root only")
-    tap.end()
-    raise SystemExit
+need_root(tap, "system calls", "the kernel's tracepoints are for root only")
 
 # Paths in all kinds of memory, which is overwritten as soon as the call is over.
 PROGRAM = r"""

@@ -4,7 +4,6 @@ the recording (-f script) adds up. Each format has a small reader of its own her
 
 What differs, and is made alike first: names (some formats leave arguments and template arguments out: they are cut at the first bracket, functions
 that are called the same then are one), code without a name (left out: formats call it [module], 0x.., ???), commands and threads as outermost frames."""
-import base64
 import collections
 import gzip
 import json
@@ -13,10 +12,10 @@ import os
 import re
 import sys
 import tarfile
-import zlib
 
 sys.path.insert(0, os.path.join(os.environ["TOP"], "tests", "e2e"))
 from common import RESOLVE, TOP, Tap, folded, run  # noqa: E402
+from pagedata import PageData  # noqa: E402
 import varint  # noqa: E402
 
 tap = Tap()
@@ -139,24 +138,9 @@ def of_firefox(data):
             yield names, round(weight * 1e6)
 
 
-def of_html(data):  # output/page_data.h
-    found = re.search(rb'<script type="application/octet-stream" id="profile">([^<]*)</script>', data)
-    b, at = zlib.decompress(base64.b64decode(found[1])), 0
-
-    def column(n):
-        nonlocal at
-        out = []
-        for _ in range(n):
-            v, at = varint.get(b, at)
-            out.append(v)
-        return out
-
-    strings = []
-    for n in column(*column(1)):
-        strings.append(n)
-    for i, n in enumerate(strings):
-        strings[i] = b[at:at + n].decode()
-        at += n
+def of_html(data):
+    page = PageData(data)
+    column, strings = page.column, page.strings()
     column(1)
     n = column(1)[0]
     frame = [strings[i] for i in column(n)]

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """Every row of the table of formats says the same of one recording: the sum of the weights, or the number of samples or threads where a format has
 no weights, are those that perf's own text of the recording (-f script) has. What resolve reads again gives the same stacks, or the same functions."""
-import base64
 import collections
 import gzip
 import json
@@ -10,10 +9,10 @@ import os
 import re
 import sys
 import tarfile
-import zlib
 
 sys.path.insert(0, os.path.join(os.environ["TOP"], "tests", "e2e"))
 from common import RESOLVE, TOP, Tap, folded, run  # noqa: E402
+from pagedata import PageData  # noqa: E402
 import varint  # noqa: E402
 
 tap = Tap()
@@ -48,19 +47,9 @@ def of_otlp(data):
 
 
 def of_html(data):
-    found = re.search(rb'<script type="application/octet-stream" id="profile">([^<]*)</script>', data)
-    b, at = zlib.decompress(base64.b64decode(found[1])), 0
-
-    def column(n):
-        nonlocal at
-        out = []
-        for _ in range(n):
-            v, at = varint.get(b, at)
-            out.append(v)
-        return out
-
-    length = sum(column(*column(1)))  # output/page_data.h
-    at += length
+    page = PageData(data)
+    column = page.column
+    page.strings()
     column(1)
     column(5 * column(1)[0])
     column(2 * column(1)[0])
