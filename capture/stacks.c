@@ -29,6 +29,7 @@
 #include "capture/synth.h"
 #include "capture/targets.h"
 #include "capture/thread_state.h"
+#include "reader/format.h"
 
 #define COMPRESS_LEVEL 1
 #define QUEUE_BYTES    ((size_t)64 << 20)
@@ -93,6 +94,7 @@ static void count(struct stacks *s)
 static int take_thread(struct stacks *s, pid_t pid, pid_t tid, struct err *err)
 {
 	struct stack_sample sample;
+	char state[4] = {0}; /* of the size that RAW parts have */
 	int rc = thread_state_read(pid, tid, &s->thread);
 
 	if (rc < 0) {
@@ -102,11 +104,14 @@ static int take_thread(struct stacks *s, pid_t pid, pid_t tid, struct err *err)
 	}
 	if (rc <= 0)
 		return 0;
+	state[0] = s->thread.state;
 	sample = (struct stack_sample){.id = SAMPLE_ID,
 				       .period = s->attr.sample_period,
 				       .pid = pid,
 				       .tid = tid,
-				       .cpu = (uint32_t)s->thread.cpu};
+				       .cpu = (uint32_t)s->thread.cpu,
+				       .raw = state,
+				       .n_raw = sizeof state};
 	if (!s->opt->keep_env && pid == tid && s->thread.n_stack)
 		secrets_clear(s->thread.stack, s->thread.n_stack, s->thread.sp,
 			      s->thread.abi == PERF_SAMPLE_REGS_ABI_32 ? 4 : 8);
@@ -215,7 +220,8 @@ static void fill_attr(struct stacks *s)
 	a->sample_period = s->opt->every_ms ? s->opt->every_ms * 1000000ull : 1;
 	a->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
 			 PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |
-			 PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+			 PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW | PERF_SAMPLE_REGS_USER |
+			 PERF_SAMPLE_STACK_USER;
 	a->read_format = PERF_FORMAT_ID;
 	a->sample_id_all = 1;
 	a->exclude_callchain_user = 1;
@@ -261,7 +267,7 @@ static int begin_file(struct stacks *s, struct err *err)
 
 	s->ids[0] = SAMPLE_ID;
 	s->event = (struct perfdata_event){
-		.name = s->opt->every_ms ? "wall-clock" : "stacks",
+		.name = s->opt->every_ms ? WALL_CLOCK_EVENT : STACKS_EVENT,
 		.attr = &s->attr,
 		.ids = s->ids,
 		.n_ids = 1,

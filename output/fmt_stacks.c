@@ -1,11 +1,13 @@
 /* fmt_stacks.c - what each thread was doing last, as pstack and eu-stack print it: equal threads
  * together, the most first.
  *
- *	62 threads of waitp (4242): 4243 4244 ..
+ *	62 threads of waitp (4242), sleeping: 4243 4244 ..
  *	#0  0xffffffff8143f416 [k] futex_do_wait
  *	#1  0x00007f044be5e12b     futex_wait (inlined)
  *	#1  0x00007f044be5e12b     __GI___lll_lock_wait - /usr/lib/libc.so.6
  */
+#include <string.h>
+
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/vec.h"
@@ -15,8 +17,13 @@
 
 enum { TIDS_SHOWN = 12 };
 
+struct stack_thread {
+	const struct profile_log_entry *last;
+	const char *state; /* what it was doing then; "": not recorded */
+};
+
 struct stack_group {
-	const struct profile_log_entry *first;
+	const struct stack_thread *first;
 	size_t begin, n; /* in threads */
 };
 
@@ -24,27 +31,37 @@ struct stacks {
 	const struct profile *p;
 	const struct output_options *opt;
 	struct hash_table last; /* thread -> index in threads */
-	VEC(const struct profile_log_entry *) threads;
+	VEC(struct stack_thread) threads;
 	VEC(struct stack_group) groups;
 	struct text out;
 };
 
 /* ---- threads and groups --------------------------------------------------------------------- */
 
+static const char *state_of(const struct profile *p, const struct profile_log_entry *e)
+{
+	const struct profile_sample one = {.labels = e->labels};
+	struct profile_label l;
+
+	return e->labels && profile_label_named(p, &one, "state", &l) && l.text ? l.text : "";
+}
+
 static int collect(struct stacks *s, const bool *shown)
 {
 	for (size_t i = 0; i < s->p->log.n; i++) {
 		const struct profile_log_entry *e = &s->p->log.v[i];
 		const uint64_t key = hash_mix(e->pid, e->tid);
+		struct stack_thread t = {.last = e};
 		uint32_t at;
 
 		if (!shown[e->event])
 			continue;
+		t.state = state_of(s->p, e);
 		at = hash_get(&s->last, key);
 		if (at != HASH_NONE)
-			s->threads.v[at] = e;
+			s->threads.v[at] = t;
 		else if (hash_put(&s->last, key, (uint32_t)s->threads.n) ||
-			 vec_push(&s->threads, e))
+			 vec_push(&s->threads, t))
 			return -1;
 	}
 	return 0;
@@ -57,12 +74,13 @@ static int compare(uint64_t a, uint64_t b)
 
 static int by_stack(const void *a, const void *b)
 {
-	const struct profile_log_entry *x = *(const struct profile_log_entry *const *)a;
-	const struct profile_log_entry *y = *(const struct profile_log_entry *const *)b;
+	const struct stack_thread *tx = a, *ty = b;
+	const struct profile_log_entry *x = tx->last, *y = ty->last;
 	int c = compare(x->pid, y->pid);
 
 	c = c ? c : compare(x->node, y->node);
 	c = c ? c : compare(x->comm, y->comm);
+	c = c ? c : strcmp(tx->state, ty->state);
 	return c ? c : compare(x->tid, y->tid);
 }
 
@@ -72,8 +90,14 @@ static int by_size(const void *a, const void *b)
 	const struct stack_group *x = a, *y = b;
 	int c = compare(y->n, x->n);
 
-	c = c ? c : compare(x->first->pid, y->first->pid);
-	return c ? c : compare(x->first->tid, y->first->tid);
+	c = c ? c : compare(x->first->last->pid, y->first->last->pid);
+	return c ? c : compare(x->first->last->tid, y->first->last->tid);
+}
+
+static bool is_like(const struct stack_thread *a, const struct stack_thread *b)
+{
+	return a->last->pid == b->last->pid && a->last->node == b->last->node &&
+	       a->last->comm == b->last->comm && !strcmp(a->state, b->state);
 }
 
 static int group(struct stacks *s)
@@ -83,13 +107,12 @@ static int group(struct stacks *s)
 	if (s->threads.n)
 		qsort(s->threads.v, s->threads.n, sizeof *s->threads.v, by_stack);
 	for (size_t i = 0; i < s->threads.n; i++) {
-		const struct profile_log_entry *e = s->threads.v[i];
+		const struct stack_thread *t = &s->threads.v[i];
 
 		last = s->groups.n ? &s->groups.v[s->groups.n - 1] : NULL;
-		if (last && last->first->pid == e->pid && last->first->node == e->node &&
-		    last->first->comm == e->comm)
+		if (last && is_like(last->first, t))
 			last->n++;
-		else if (vec_push(&s->groups, (struct stack_group){e, i, 1}))
+		else if (vec_push(&s->groups, (struct stack_group){t, i, 1}))
 			return -1;
 	}
 	if (s->groups.n)
@@ -109,13 +132,15 @@ static void add_head(struct stacks *s, const struct stack_group *g)
 	} else {
 		text_str(t, "thread of ");
 	}
-	text_string(t, s->p, g->first->comm);
+	text_string(t, s->p, g->first->last->comm);
 	text_str(t, " (");
-	text_int(t, (int32_t)g->first->pid, 0);
-	text_str(t, "):");
+	text_int(t, (int32_t)g->first->last->pid, 0);
+	text_str(t, *g->first->state ? "), " : ")");
+	text_clean(t, g->first->state, strlen(g->first->state));
+	text_char(t, ':');
 	for (size_t i = 0; i < g->n && i < TIDS_SHOWN; i++) {
 		text_char(t, ' ');
-		text_int(t, (int32_t)s->threads.v[g->begin + i]->tid, 0);
+		text_int(t, (int32_t)s->threads.v[g->begin + i].last->tid, 0);
 	}
 	text_str(t, g->n > TIDS_SHOWN ? " ..\n" : "\n");
 }
@@ -186,7 +211,7 @@ static int write_stacks(const struct profile *p, const struct output_options *op
 
 	for (size_t i = 0; !rc && i < s.groups.n; i++) {
 		add_head(&s, &s.groups.v[i]);
-		add_stack(&s, s.groups.v[i].first);
+		add_stack(&s, s.groups.v[i].first->last);
 		if (s.out.n > FLUSH_BYTES)
 			text_flush(&s.out, out);
 	}
@@ -205,6 +230,6 @@ const struct output_format format_stacks = {
 	.help = "the last stack of each thread, equal ones together, as pstack prints them",
 	.suffixes = ".stacks",
 	.needs_samples = true,
-	.keep = PROFILE_KEEP_IPS | PROFILE_KEEP_LOG,
+	.keep = PROFILE_KEEP_IPS | PROFILE_KEEP_LOG | PROFILE_KEEP_LABELS,
 	.write = write_stacks,
 };

@@ -11,6 +11,7 @@
 #include "reader/format.h"
 #include "reader/record.h"
 #include "reader/sample_decode.h"
+#include "reader/task_state.h"
 #include "reader/user_chain.h"
 
 enum { EXPECT_AHEAD = 4, EXPECT_BYTES = 320, ROOMS_AHEAD = 3 };
@@ -465,6 +466,8 @@ static inline int deliver_sample(struct perf_file *f, struct batch *b, struct bl
 	if (f->switches.on && f->switches.wall &&
 	    event_is_clock(e->pub.attr.type, e->pub.attr.config) && switches_clock(f, s))
 		return -ERR_NOMEM;
+	if (e->has_state)
+		s->state = task_state_of_sample(s);
 	return commit(f, b, s, &read);
 }
 

@@ -34,6 +34,7 @@ struct event {
 	bool named;	/* the recording has the name */
 	bool is_switch; /* samples are of context switches that are weighed (switches.h) */
 	bool is_waking; /* samples are of sched:sched_waking: the waits that end are weighed */
+	bool has_state; /* samples say what the thread was doing (task_state.h) */
 	uint8_t growth; /* which part of memory-growth samples are (growth.c); 0: none */
 	uint16_t sample_id_pos, sample_time_pos;
 	uint16_t trailer_bytes, trailer_id_pos, trailer_time_pos;

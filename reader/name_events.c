@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "reader/file.h"
 #include "reader/format.h"
+#include "reader/task_state.h"
 #include "reader/tracing.h"
 
 /* Limits on descriptions in hostile files; far above those of real recordings. */
@@ -204,6 +205,8 @@ int file_settle_names(struct perf_file *f)
 		if (!e->pub.name)
 			return err_nomem(&f->err);
 	}
+	for (size_t i = 0; i < f->events.v.n; i++)
+		f->events.v.v[i]->has_state = task_state_is_of(&f->events.v.v[i]->pub);
 	if (heap_settle(f) || growth_settle(f))
 		return -(int)f->err.code;
 	return switches_settle(f);

@@ -307,8 +307,9 @@ struct perf_sample {
 	 * pointer; valid until close. NULL: not recorded. */
 	const char *cgroup;
 	/* Of a wait (perf_file_options.off_cpu): "sleeping", "uninterruptible" .., of a clock that
-	 * is one event with waits "running"; equal states by the same pointer. NULL: not known, or
-	 * no wait. */
+	 * is one event with waits "running"; of capture --stacks, which of them the thread was in
+	 * ("running", or could run). Equal states by the same pointer. NULL: not known, or no wait.
+	 */
 	const char *state;
 	/* The thread gave up its processor for that long; period counts waits of others, too, that
 	 * this one stands for. 0 of a wait: time_ns is the end of several. */

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "reader/file.h"
 #include "reader/record.h"
+#include "reader/task_state.h"
 
 /* A thread that sleeps for long would keep all former maps of all processes: after this many
  * batches its sample gets the present ones of its process. */
@@ -17,8 +18,6 @@
 /* perf_event.h: of PERF_RECORD_MISC_SWITCH_OUT and _PREEMPT, under the cpumode's bits. */
 #define MISC_SWITCH_OUT	    (1u << 13)
 #define MISC_SWITCH_PREEMPT (1u << 14)
-
-static const char STATE_READY[] = "runnable";
 
 /* ---- events --------------------------------------------------------------------------------- */
 
@@ -257,8 +256,7 @@ static int account(struct perf_file *f, struct switch_thread *t, uint64_t now)
 }
 
 /* include/trace/events/sched.h: common fields (8 bytes), char prev_comm[16], pid_t prev_pid, int
- * prev_prio, long prev_state. The states are those that it prints: 0 and 0x100 could run, the
- * others are bits of TASK_REPORT of include/linux/sched.h. The pid says that the fields are there.
+ * prev_prio, long prev_state (task_state.h). The pid says that the fields are there.
  */
 enum { RAW_PID = 24, RAW_STATE = 32 };
 
@@ -387,7 +385,7 @@ static int end_kind(struct perf_file *f, struct switch_thread *t, int kind)
 		f->stats.switches.bare_ns += bare_ns;
 	if (!rc && bare_ns)
 		rc = deliver_bare(f, t->pid, t->tid, w->last_ns, w->events[kind], bare_ns,
-				  kind == SWITCH_READY ? STATE_READY : "waiting");
+				  kind == SWITCH_READY ? TASK_READY : "waiting");
 	return rc;
 }
 
@@ -488,7 +486,7 @@ int switches_clock(struct perf_file *f, struct perf_sample *s)
 	uint64_t on;
 
 	s->event = w->events[SWITCH_WAITS];
-	s->state = "running";
+	s->state = TASK_RUNNING;
 	note_time(w, s->time_ns);
 	if (has_ended(w, s->tid))
 		return 0;
@@ -538,23 +536,14 @@ int switches_waking(struct perf_file *f, struct perf_sample *s)
 
 const char *switches_state(const struct perf_file *f, const struct perf_sample *s)
 {
-	static const char *const names[] = {"sleeping", "uninterruptible", "stopped", "traced",
-					    "dead",	"zombie",	   "parked",  "idle"};
 	const struct perf_sample_extra *x = s->extra;
 	struct buf b;
-	uint64_t state;
 
 	if (!x || x->raw_size < RAW_STATE + 8 || raw_pid(f, s) != s->tid)
 		return NULL;
 	b = buf_make(x->raw, x->raw_size, 0, f->swap);
 	buf_seek(&b, RAW_STATE);
-	state = buf_u64(&b);
-	if (state > 0x1ff)
-		return NULL;
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (state >> i & 1)
-			return names[i];
-	return STATE_READY;
+	return task_state_of_bits(buf_u64(&b));
 }
 
 /* ---- records -------------------------------------------------------------------------------- */

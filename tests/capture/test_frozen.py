@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Waits for a disk that has stopped, by construction: a file system on a loop device is frozen, and a program writes to it. --off-cpu and --wall
-say that it waits uninterruptibly, for as long as it says itself; they, --stacks and --every have the stack of the kernel."""
+say that it waits uninterruptibly, for as long as it says itself; so do --stacks and --every; all have the stack of the kernel."""
 import os
 import subprocess
 import sys
@@ -120,14 +120,17 @@ q = run([CAPTURE, "--stacks", "-p", str(f.p.pid), "-o", "now.data"], check=False
 while_frozen = "State:\tD" in open(f"/proc/{f.p.pid}/status", encoding="ascii").read()
 f.end()
 text = run([RESOLVE, "-q", "-f", "stacks", "now.data"]).stdout
+now = folded("now.data", "--by", "state")
+tap.check(while_frozen and len(now) == 1 and all(s.startswith("uninterruptible;writer;") for s in now) and f"writer ({f.p.pid}), uninterruptible:" in text,
+          "--stacks: in the state uninterruptible", now, text)
 tap.check(while_frozen and "writes" in text and is_kernels(text.splitlines()), "--stacks: a thread that nothing can halt, at once, with the kernel's part", text, q.stderr)
 
 f = Frozen()
 f.stop()
 q = run([CAPTURE, "--every", "20", "--duration", "1", "-p", str(f.p.pid), "-o", "every.data"], check=False, timeout=60)
 f.end()
-stacks = folded("every.data", "--no-inline")
-took = sum(n for s, n in stacks.items() if ";writes;" in s)
-tap.check(0.9 <= took <= 1.02 and is_kernels(stacks), "--every: the whole time", took, stacks, q.stderr)
+stacks = folded("every.data", "--no-inline", "--by", "state")
+took, whole, _ = waits(stacks)
+tap.check(took == whole and 0.9 <= took <= 1.02 and is_kernels(stacks), "--every: the whole time", took, stacks, q.stderr)
 run(["umount", "mnt"])
 tap.end()

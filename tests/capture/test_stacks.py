@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """capture --stacks: what each thread of a process does now, running or waiting, beside eu-stack; how long a thread is halted for it;
 that it goes on as before; --every: a profile by the wall clock."""
+import gzip
 import os
 import re
 import signal
@@ -101,7 +102,7 @@ if root:
 else:
     tap.skip("what they do in the kernel", "/proc/PID/task/TID/stack is for root")
 text = run([RESOLVE, "-q", "-f", "stacks", "perf.data"]).stdout
-tap.check(text.startswith(f"62 threads of w ({p.pid}): ") and text.count("\n\n") == 4, "-f stacks: equal ones together, the most first", text[:400])
+tap.check(text.startswith(f"62 threads of w ({p.pid}), sleeping: ") and text.count("\n\n") == 4, "-f stacks: equal ones together, the most first", text[:400])
 beside = run(["eu-stack", "-p", str(p.pid)], check=False).stdout  # before the main thread is woken
 tap.check(answers(p), "the program goes on")
 
@@ -131,6 +132,18 @@ stacks = folded()
 total = {k: sum(n for s, n in stacks.items() if f";{k};" in s) for k in ("burner", "piper", "locker")}
 tap.check(r.n_samples >= 7 * 10 and total["burner"] == total["piper"] == total["locker"] // 3 == r.n_samples // 7 * 20_000_000,
           "--every: each thread has the same time, whether it runs or waits", total, r.stderr)
+states = {k: {s.partition(";")[0] for s in folded("--by", "state") if f";{k};" in s} for k in total}
+tap.check(states == {"burner": {"running"}, "piper": {"sleeping"}, "locker": {"sleeping"}}, "and its state", states)
+run([RESOLVE, "-q", "-o", "every.pb.gz", "perf.data"])
+pprof = gzip.open("every.pb.gz").read()
+tap.check(all(w in pprof for w in (b"state", b"running", b"sleeping")), "pprof has it as a label")
+p.send_signal(signal.SIGSTOP)
+until(lambda: "State:\tT" in open(f"/proc/{p.pid}/status").read(), "the stop")
+capture("--stacks", "-p", p.pid)
+stacks = folded("--by", "state")
+tap.check(sum(stacks.values()) == 7 and all(s.startswith("stopped;") for s in stacks) and "State:\tT" in open(f"/proc/{p.pid}/status").read(),
+          "a program that was stopped: its state, and it stays so", stacks)
+p.send_signal(signal.SIGCONT)
 noted = re.search(r"halted for ([\d.]+) ms", r.stderr)
 tap.check(not noted or not root, "no thread is halted for more than a millisecond", r.stderr) if root else None
 p.kill()
