@@ -5,13 +5,13 @@
  * function, speedscope shows the last sample type. So: dense ids by rank, one explicit mapping for
  * what is in none, never a time of 0, samples/count first and the event's own unit last. */
 #include "base/err.h"
+#include "base/protobuf.h"
 #include "base/strtab.h"
 #include "base/vec.h"
 #include "output/output.h"
 #include "output/pprof.h"
 
 #include "base/packed_stream.h"
-#include "output/protobuf.h"
 #include "reader/reader.h"
 #include "unwind/unwind.h"
 

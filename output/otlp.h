@@ -3,8 +3,8 @@
 #ifndef OUTPUT_OTLP_H
 #define OUTPUT_OTLP_H
 
+#include "base/protobuf.h"
 #include "output/pprof.h"
-#include "output/protobuf.h"
 
 /* The sum of equal samples. */
 struct otlp_cell {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/protobuf.h"
 #include "reader/file.h"
 
 void simpleperf_done(struct simpleperf *sp)
@@ -163,50 +164,14 @@ int simpleperf_parse_file(struct perf_file *f, struct buf *b)
 
 /* ---- FILE2 ------------------------------------------------------------------------------- */
 
-/* A field of a message in the protocol buffers wire format. */
-struct field {
-	uint64_t number, value; /* value: of varints */
-	struct buf bytes;	/* of those with a length */
-};
-
-enum { WIRE_VARINT, WIRE_64, WIRE_BYTES, WIRE_32 = 5 };
-
-/* Returns false at the end, and, with b->bad set, if the rest is not valid. */
-static bool next_field(struct buf *b, struct field *fd)
-{
-	uint64_t key;
-
-	if (!buf_left(b))
-		return false;
-	key = buf_uleb(b);
-	*fd = (struct field){.number = key >> 3};
-	switch (key & 7) {
-	case WIRE_VARINT:
-		fd->value = buf_uleb(b);
-		break;
-	case WIRE_64:
-		buf_skip(b, 8);
-		break;
-	case WIRE_BYTES:
-		fd->bytes = buf_sub(b, buf_uleb(b));
-		break;
-	case WIRE_32:
-		buf_skip(b, 4);
-		break;
-	default:
-		b->bad = true;
-	}
-	return buf_ok(b);
-}
-
 /* message Symbol { vaddr = 1; len = 2; name = 3; } */
 static int take_symbol2(struct perf_file *f, struct symbol_file *sf, struct buf *b)
 {
 	struct buf name = {0};
 	uint64_t start = 0, len = 0;
-	struct field fd;
+	struct pb_field fd;
 
-	while (next_field(b, &fd)) {
+	while (pb_next(b, &fd)) {
 		if (fd.number == 1)
 			start = fd.value;
 		else if (fd.number == 2)
@@ -226,9 +191,9 @@ static int take_symbol2(struct perf_file *f, struct symbol_file *sf, struct buf 
 static uint64_t take_offset2(struct buf b)
 {
 	uint64_t off = 0;
-	struct field fd;
+	struct pb_field fd;
 
-	while (next_field(&b, &fd))
+	while (pb_next(&b, &fd))
 		if (fd.number == 1)
 			off = fd.value;
 	return off;
@@ -242,10 +207,10 @@ static int take_file2(struct perf_file *f, struct buf *b)
 	struct buf again = *b, path = {0};
 	bool has_off = false;
 	struct symbol_file *sf;
-	struct field fd;
+	struct pb_field fd;
 	int rc = 0;
 
-	while (next_field(b, &fd)) {
+	while (pb_next(b, &fd)) {
 		if (fd.number == 1)
 			path = fd.bytes;
 		else if (fd.number == 2)
@@ -264,7 +229,7 @@ static int take_file2(struct perf_file *f, struct buf *b)
 	if (!sf)
 		return err_nomem(&f->err);
 	symbol_file_set_type(sf, type, min_vaddr, has_off ? &off : NULL);
-	while (!rc && next_field(&again, &fd))
+	while (!rc && pb_next(&again, &fd))
 		if (fd.number == 4) {
 			rc = take_symbol2(f, sf, &fd.bytes);
 			b->bad |= fd.bytes.bad;
