@@ -130,8 +130,9 @@ void attr_for_sideband(struct perf_event_attr *a, const struct attr_policy *p)
 	a->build_id = ATTR_HAS(p->features, BUILD_ID);
 	/* The kernel exchanges the inherited events of related threads when it switches between
 	 * them, but for those whose samples have the values of others (perf_event_context_sched_out
-	 * in kernel/events/core.c). Of this event there are no samples. */
-	if (p->inherit && ATTR_HAS(p->features, STAYS))
+	 * in kernel/events/core.c). Of this event there are no samples. Each switch between such
+	 * threads then costs twice as much as one of perf record's. */
+	if (p->stays && p->inherit && ATTR_HAS(p->features, STAYS))
 		a->sample_type |= PERF_SAMPLE_READ;
 }
 
@@ -156,7 +157,11 @@ bool attr_has_cgroups(void)
 unsigned attr_probe(void)
 {
 	struct attr_policy p = {
-		.features = ATTR_F_ALL, .call_graph = CALL_GRAPH_NONE, .inherit = true};
+		.features = ATTR_F_ALL,
+		.call_graph = CALL_GRAPH_NONE,
+		.inherit = true,
+		.stays = true,
+	};
 
 	for (unsigned drop = 0;; drop++) {
 		struct perf_event_attr a;

@@ -193,8 +193,12 @@ static void fill_attrs(struct session *s)
 {
 	struct attr_policy side = s->policy;
 
-	for (size_t i = 0; i < s->n_events; i++)
+	for (size_t i = 0; i < s->n_events; i++) {
 		session_fill_attr(s, i);
+		/* A probe is in the memory of the thread that its event was made for: exchanged, it
+		 * is removed when that one ends. */
+		side.stays |= s->events[i].is_probe;
+	}
 	/* Threads that are not sampled also map code that the sampled ones run. */
 	side.inherit = !s->all_processes;
 	side.enable_on_exec = s->command_pid != 0;
