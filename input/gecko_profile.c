@@ -256,14 +256,13 @@ static bool take_weight(const struct gecko *g, const char *type, double weight,
 
 	s->count = 1;
 	if (isnan(weight))
-		return true;
+		weight = is_count;
 	weight *= is_time ? 1e6 : 1;
 	if (!(weight >= 0) || weight >= 1.8e19)
 		return false;
+	s->period = (uint64_t)(weight + 0.5);
 	if (is_count)
-		s->count = (uint64_t)(weight + 0.5);
-	else
-		s->period = (uint64_t)(weight + 0.5);
+		s->count = s->period;
 	return true;
 }
 

@@ -107,11 +107,12 @@ static int take_object(struct reader *r, const char *s, struct err *err)
 	return profile_add_mapping(r->p, &m, &r->mapping, err);
 }
 
+/* An empty one is of a callee that is not known. */
 static int take_ignored(struct reader *r, struct numbered *names, const char *s, struct err *err)
 {
 	uint32_t name;
 
-	return take_name(r, names, s, &name, err);
+	return !*s ? 0 : take_name(r, names, s, &name, err);
 }
 
 /* ---- heads ----------------------------------------------------------------------------------- */

@@ -228,7 +228,8 @@ static bool detect(const char *head, size_t n)
 {
 	(void)n;
 	return json_input_has(head, "\"callFrame\"") && json_input_has(head, "\"nodes\"") &&
-	       !json_input_has(head, "\"selfSize\"");
+	       !json_input_has(head, "\"selfSize\"") &&
+	       !json_input_has(head, "\"traceEvents\""); /* which may hold one */
 }
 
 const struct input_format input_cpuprofile = {

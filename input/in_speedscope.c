@@ -85,6 +85,7 @@ static int end_profile(struct reader *r)
 	if (vec_push(&r->names, r->name) || vec_push(&r->units, r->unit))
 		return err_nomem(r->err);
 	r->name = r->unit = 0;
+	r->ret->damaged += r->open.n; /* never closed: how long they lasted is not known */
 	r->open.n = 0;
 	r->since = r->event_at = 0;
 	for (size_t i = r->first_sample; i < r->samples.n && i - r->first_sample < r->weights.n;

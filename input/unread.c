@@ -66,6 +66,7 @@ static const struct row rows[] = {
 	 "inferno-collapse-vsprof makes folded stacks of it", 1},
 	{"*Self*Symbol Name*", "a table of Instruments",
 	 "stackcollapse-instruments.pl makes folded stacks of it", 1},
+	{"Bytes Used\tCount\t*Symbol Name*", "a table of Instruments", "speedscope opens it", 1},
 	{"@ * \\[[0-9]* samples\\]", "the call graph of pmcstat",
 	 "stackcollapse-pmc.pl makes folded stacks of it", 1},
 	{"v8-version,*", "V8's log (node --prof)",
@@ -137,6 +138,9 @@ static const struct row json_rows[] = {
 	{"\"counter-value\"", "perf stat's counters", NOT_STACKS, 0},
 	{"\"resourceProfiles\"", "profiles of OpenTelemetry", "export pprof", 0},
 	{"\"dhatFileVersion\"", "DHAT's output", "dh_view.html reads it", 0},
+	{"\"cost_centres\"", "a profile of GHC (+RTS -pj)",
+	 "speedscope opens it; inferno-collapse-ghcprof makes folded stacks of that of -p", 0},
+	{"\"timeline-record-type-", "a recording of Safari's timelines", "speedscope opens it", 0},
 	{"", "JSON of a kind that is not known", "resolve --inputs lists what is read", 0},
 };
 

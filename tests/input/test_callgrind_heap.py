@@ -44,6 +44,8 @@ p = resolve("hand.callgrind", "-q")
 tap.check(folded(p.stdout) == {("prog", "f"): 8, ("prog", "g"): 100}, "callgrind: the first event is shown", p.stdout)
 lines = resolve("hand.callgrind", "-q", "-f", "lines").stdout
 tap.check(all(f" {x}" in lines for x in ("a.c:7", "a.c:9", "b.h:8", "a.c:12")), "callgrind: lines", lines)
+p = resolve(write("unknown.callgrind", "events: Ir\nfl=a.c\nfn=f\n7 5\ncfl=\ncfn=g\ncalls=1 9\n7 3\n"))
+tap.check(leaves("unknown.callgrind") == {"f": 5} and p.returncode == 0, "callgrind: the file of a callee may be empty", p)
 instr = write("instr.callgrind", "positions: instr line\nevents: Ir\n\nfn=f\n0x10 7 5\n+4 * 6\n+2 +1 7\n* -1 8\n")
 tap.check(re.findall(r"\S+%.*%  (\S+)", resolve(instr, "-q", "-f", "lines").stdout) and leaves(instr) == {"f": 26}, "callgrind: instructions before lines")
 php = write("cachegrind.out.1", "version: 1\ncreator: xdebug 3.2.0\ncmd: /srv/x.php\npart: 1\npositions: line\n\nevents: Time_(10ns) Memory_(bytes)\n\n"

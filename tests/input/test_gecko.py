@@ -71,6 +71,9 @@ lines = run([RESOLVE, "-q", "-f", "lines", "drawn.json"]).stdout
 tap.check("a.cc:9" in lines and "a.cc:7" in lines, "its lines", lines)
 times = [json.loads(line)["t_ns"] for line in run([RESOLVE, "-q", "-f", "jsonl", "drawn.json"]).stdout.splitlines()]
 tap.check(times == [1000000, 3000000, 3500000, 4500000], "its times", times)
+periods = [json.loads(line)["period"] for line in run([RESOLVE, "-q", "-f", "jsonl", "drawn.json"]).stdout.splitlines()]
+said = re.search("(.*) samples of event `samples`, weight (.*),", run([RESOLVE, "-q", "-f", "md", "drawn.json"]).stdout)
+tap.check(periods == [1, 2, 1, 1] and said and said.groups() == ("5", "5"), "its weights, of each sample and in words", periods, said)
 p = run([RESOLVE, "drawn.json"])
 tap.check("3 markers" in p.stderr and "1 samples without a stack were left out" in p.stderr and "1 addresses have no names" in p.stderr, "what is left out is counted: markers, samples without a stack, names", p.stderr)
 named = copy.deepcopy(processed)

@@ -70,6 +70,12 @@ with open("e.json", "w") as f:
 stacks = folded(resolve("e.json").stdout)
 tap.check(stacks == {("t", "main"): 6000000, ("t", "main", "f"): 3000000, ("u", "main"): 1000000000, ("u", "main", "f"): 2000000000},
           "speedscope: evented and sampled profiles, units of time", stacks)
+evented["profiles"][0]["events"].pop()
+with open("open.json", "w") as f:
+    json.dump(evented, f)
+p = run([RESOLVE, "open.json"], check=False)
+tap.check(p.returncode == 1 and "1 entries could not be read as speedscope" in p.stderr and folded(p.stdout)[("t", "main")] == 2000000,
+          "speedscope: an event that no other one closes is counted", p)
 
 # ---- our own jsonl, in both forms ---------------------------------------------------------------------------------------
 lines = []
