@@ -409,7 +409,12 @@ static int begin(struct recording *r, struct err *err)
 
 	/* The reader must run as soon as a ring fills: at rates where a fair share of a CPU loses
 	 * samples, this loses none. */
-	priority_raise();
+	rc = priority_raise(o->realtime);
+	if (rc && o->realtime)
+		return err_set(err, ERR_PERMISSION, NULL,
+			       "--realtime %d: this needs root (CAP_SYS_NICE), or ulimit -r %d: %s",
+			       o->realtime, o->realtime, strerror(-rc));
+	rc = 0;
 	now = clock_ns(CLOCK_MONOTONIC);
 	if (r->drain.switched && (o->delay_ms ? switch_mark_pause(&r->drain, true, now, err)
 					      : switch_mark_time(&r->drain, now, err)))

@@ -112,6 +112,7 @@ struct capture_options {
 	void (*part_written)(void *arg, const char *path, const struct capture_result *r);
 	unsigned every_ms; /* capture_stacks(): again and again; 0: once */
 	size_t ring_bytes; /* -m per CPU; 0: chosen */
+	int realtime;	   /* SCHED_FIFO priority of the reader; 0: chosen; negative: none */
 	/* Of compiled debug information, and of where the kernel's code ends. dir NULL: none. */
 	struct dwarf_cache cache;
 	enum capture_bundle bundle;

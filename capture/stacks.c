@@ -152,7 +152,7 @@ static ssize_t take_all(struct stacks *s, struct err *err)
 	size_t n = 0;
 	int rc = 0;
 
-	priority_raise(); /* a thread is halted as long as this one waits for a processor */
+	(void)priority_raise(s->opt->realtime); /* a thread is halted as long as this one waits for a processor */
 	for (size_t i = 0; i < s->processes.tids.n && !rc; i++)
 		rc = take_process(s, s->processes.tids.v[i], &n, err);
 	priority_normal();

@@ -66,6 +66,16 @@ static int set_ring_bytes(void *bytes, const char *option, char *text, struct er
 	return 0;
 }
 
+/* As perf record: 0 is none, and not what capture has by itself. */
+static int set_realtime(void *priority, const char *option, char *text, struct err *err)
+{
+	uint64_t v = 0;
+	int rc = args_u64(option, text, 0, 99, &v, err);
+
+	*(int *)priority = v ? (int)v : -1;
+	return rc;
+}
+
 static int set_max_size(void *bytes, const char *option, char *text, struct err *err)
 {
 	return args_size(text, 1, bytes) && *(uint64_t *)bytes
@@ -422,6 +432,9 @@ static const struct option_row options[] = {
 	 SETS_FLAG(parts.dated)},
 	{'m', "mmap-pages", NULL, "SIZE", "ring per CPU: pages, or 512K, 16M",
 	 SETS_BY(opt.ring_bytes, size_t, set_ring_bytes)},
+	{'r', "realtime", NULL, "PRIORITY",
+	 "the SCHED_FIFO priority of what reads the rings, 1 to 99 (10); 0: none",
+	 SETS_BY(opt.realtime, int, set_realtime)},
 	{0, "bundle", NULL, "[=WHAT]",
 	 "carry what any machine needs to resolve the recording: of the mapped\n"
 	 "files symbols (default), unwind (tables only), ids, full (all); none",
@@ -448,7 +461,6 @@ static const struct option_row options[] = {
 	{'P', "period", NULL, NULL, NULL, IGNORED},
 	{'R', "raw-samples", NULL, NULL, NULL, IGNORED},
 	{'T', "timestamp", NULL, NULL, NULL, IGNORED},
-	{'r', "realtime", NULL, "PRIORITY", NULL, IGNORED},
 	{'z', "compression-level", NULL, "[=N]", NULL, IGNORED},
 	{0, "buildid-all", NULL, NULL, NULL, IGNORED},
 	{0, "buildid-mmap", NULL, NULL, NULL, IGNORED},

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 
-from lib import CAPTURE, RESOLVE, Tap, capture, need_events, run, start, until, until_open
+from lib import CAPTURE, RESOLVE, Tap, capture, children, need_events, run, start, until, until_open
 
 tap = Tap()
 VALUES = {"c": "1000", "C": "0", "D": "5", "e": "cpu-clock", "F": "99", "G": "/", "j": "any", "k": "mono", "m": "64,64", "o": "x.data", "p": "1", "r": "5", "t": "1",
@@ -84,6 +84,29 @@ tap.check(not os.path.exists(older) and os.path.exists(older + "x") and len(glob
           glob.glob("kept.data*"), r.stderr)
 r = capture("--timestamp-filename", "-o", "dated.data", "--duration", "0.2", "-p", p.pid)
 tap.check(len(glob.glob("dated.data.20*")) == 1, "--timestamp-filename", glob.glob("dated*"))
+
+# ---- the reader's priority -------------------------------------------------------------------------
+
+
+def scheduling(pid):
+    """Of proc(5): rt_priority and policy (1: SCHED_FIFO)."""
+    fields = open(f"/proc/{pid}/stat", encoding="ascii", errors="replace").read().rpartition(")")[2].split()
+    return int(fields[40 - 3]), int(fields[41 - 3])
+
+
+if os.geteuid() == 0:
+    for options, want in (([], (10, 1)), (["-r", "37"], (37, 1)), (["--realtime=99"], (99, 1)), (["-r", "0"], (0, 0))):
+        q = start(*options, "-o", "rt.data", "--", "sleep", "100")
+        until(lambda q=q: any(open(f"/proc/{c}/comm", encoding="ascii").read() == "sleep\n" for c in children(q.pid)), "the command")
+        has, of_command = scheduling(q.pid), [scheduling(c) for c in children(q.pid)]
+        q.send_signal(signal.SIGTERM)
+        q.communicate(timeout=60)
+        tap.check(has == want and of_command == [(0, 0)], f"the reader's priority with {options}", has, of_command)
+    q = run(["setpriv", "--bounding-set", "-sys_nice", CAPTURE, "-r", "5", "-o", "refused.data", "--", "echo", "ran"], check=False)
+    tap.check(q.returncode == 2 and "ulimit -r 5" in q.stderr and not q.stdout and not os.path.exists("refused.data"), "one that is refused is an error", q.stdout, q.stderr)
+for value in ("100", "-1", "x"):
+    q = run([CAPTURE, "-r", value, "--", "true"], check=False)
+    tap.check(q.returncode == 2 and "-r: " in q.stderr, f"-r {value}: refused", q.stderr)
 
 # ---- a user's processes ----------------------------------------------------------------------------
 if os.geteuid() == 0:
