@@ -65,6 +65,19 @@ static void set_row(const struct table *t, uint64_t i, const Elf64_Shdr *s)
 	set(t, r + 16 + 5 * w, s->sh_entsize, w);
 }
 
+/* The end of what lies in the file; offsets of tables may be anything. */
+static uint64_t end_inside(const struct pieces *p, uint64_t off, uint64_t size)
+{
+	if (off >= p->size)
+		return 0;
+	return off + (size < p->size - off ? size : p->size - off);
+}
+
+static void rise_to(uint64_t *end, uint64_t to)
+{
+	*end = to > *end ? to : *end;
+}
+
 static uint64_t end_of_pieces(const struct pieces *p)
 {
 	const struct elf_segment *segs;
@@ -74,15 +87,14 @@ static uint64_t end_of_pieces(const struct pieces *p)
 	const char *name;
 
 	for (i = 0; i < p->v.n; i++)
-		end = p->v.v[i].off + p->v.v[i].size > end ? p->v.v[i].off + p->v.v[i].size : end;
+		rise_to(&end, p->v.v[i].off + p->v.v[i].size);
 	for (i = 0; i < n; i++)
-		if (segs[i].off < p->size && segs[i].filesz <= p->size - segs[i].off &&
-		    segs[i].off + segs[i].filesz > end)
-			end = segs[i].off + segs[i].filesz;
+		if (segs[i].off < p->size && segs[i].filesz <= p->size - segs[i].off)
+			rise_to(&end, segs[i].off + segs[i].filesz);
 	for (i = 0; i < k; i++)
 		if (elf_image_section_at(p->img, i, &name, &s) && s.type != SHT_NOBITS &&
-		    !is_dwarf(name) && s.data && s.off + s.size > end)
-			end = s.off + s.size;
+		    !is_dwarf(name) && s.data)
+			rise_to(&end, end_inside(p, s.off, s.size));
 	return end + -end % ALIGN;
 }
 
