@@ -376,6 +376,17 @@ static void escape_texts(struct tracepoints *t, const struct tep_event *e)
 	}
 }
 
+/* The library takes a length for a signed number: of 0x8000 bytes and more it makes room for
+ * gigabytes (__get_cpumask()). The kernel's own limit is PERF_MAX_TRACE_SIZE, 8
+ * KiB, for all of a sample. */
+static bool lengths_are_positive(const struct tracepoints *t, const struct tep_format_field *f)
+{
+	for (; f; f = f->next)
+		if (f->flags & TEP_FIELD_IS_DYNAMIC && get_place(t, f) >> 31)
+			return false;
+	return true;
+}
+
 /* The library prints by the event that the raw bytes name, and finds that name where the first of
  * all events has it. */
 static bool is_of_event(struct tracepoints *t, const struct perf_sample *s,
@@ -399,7 +410,8 @@ bool tracepoints_print(struct tracepoints *t, const struct perf_sample *s,
 	struct tep_record record = {.data = t->raw, .size = (int)n};
 
 	if (!e || n > RAW_MAX || !fields_fit(e->format.common_fields, n) ||
-	    !fields_fit(e->format.fields, n) || !is_of_event(t, s, e))
+	    !fields_fit(e->format.fields, n) || !is_of_event(t, s, e) ||
+	    !lengths_are_positive(t, e->format.fields))
 		return false;
 	mark_unread(t, e->format.fields);
 	escape_texts(t, e);
