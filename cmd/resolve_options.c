@@ -794,6 +794,8 @@ static int finish_options(struct resolve *r, struct err *err)
 		r->load.filter.event = NULL;
 	if ((r->output.fields.only | r->output.fields.add) & SCRIPT_DETAILS)
 		r->load.keep |= PROFILE_KEEP_DETAILS;
+	if ((r->output.fields.only | r->output.fields.add) & SCRIPT_REGISTERS)
+		r->load.keep |= PROFILE_KEEP_REGISTERS;
 	r->output.style.no_inline = r->load.symbolizer.no_inline;
 	if ((r->output.fields.only | r->output.fields.add) & SCRIPT_SRCLINE)
 		r->load.symbolizer.no_inline = false; /* lines are in DWARF */

@@ -246,8 +246,14 @@ static int write_jsonl(const struct profile *p, const struct output_options *opt
 {
 	struct jsonl j = {.p = p, .opt = opt};
 	size_t i;
-	int rc = add_locations(&j) ? err_nomem(err) : 0;
+	int rc = 0;
 
+	if ((opt->fields.only | opt->fields.add) & SCRIPT_ONLY)
+		rc = err_set(err, ERR_USAGE, NULL,
+			     "-F: iregs, uregs, misc, phys_addr, ins_lat and sizes of pages are "
+			     "fields of -f script only");
+	else if (add_locations(&j))
+		rc = err_nomem(err);
 	for (i = 0; !rc && i < p->log.n; i++) {
 		if (events->has[p->log.v[i].event])
 			add_sample(&j, &p->log.v[i]);

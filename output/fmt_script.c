@@ -18,6 +18,7 @@
 
 #include "reader/reader.h"
 #include "output/probe_fields.h"
+#include "output/script.h"
 #include "unwind/unwind.h"
 
 struct block {
@@ -172,137 +173,6 @@ static uint64_t type_has(const struct profile *p, const struct profile_event *of
 	return of->attr.sample_type;
 }
 
-static const struct {
-	const char *name;
-	unsigned bit;
-} field_names[] = {
-	{"comm", SCRIPT_COMM},	   {"pid", SCRIPT_PID},		{"tid", SCRIPT_TID},
-	{"cpu", SCRIPT_CPU},	   {"time", SCRIPT_TIME},	{"period", SCRIPT_PERIOD},
-	{"event", SCRIPT_EVENT},   {"addr", SCRIPT_ADDR},	{"trace", SCRIPT_TRACE},
-	{"ip", SCRIPT_IP},	   {"sym", SCRIPT_SYM},		{"symoff", SCRIPT_SYMOFF},
-	{"dso", SCRIPT_DSO},	   {"srcline", SCRIPT_SRCLINE}, {"dsoff", SCRIPT_DSOFF},
-	{"weight", SCRIPT_WEIGHT}, {"brstack", SCRIPT_BRSTACK},
-};
-
-/* Fields of perf that are refused, with the reason. */
-static const struct {
-	const char *names, *why;
-} refused_fields[] = {
-	{"iregs uregs", "registers are used to unwind, and not kept"},
-	{"brstacksym brstackoff brstackinsn brstackinsnlen brstackdisasm",
-	 "branches are shown as addresses, by brstack"},
-	{"insn insnlen disasm ipc srccode", "instructions are shown by --annotate FUNCTION"},
-	{"flags synth callindent cycles", "only Intel PT and its like have it, which is not read"},
-	{"phys_addr data_page_size code_page_size ins_lat retire_lat local_weight",
-	 "it is not kept"},
-	{"data_src", "-f jsonl has its number"},
-	{"cgroup", "--by cgroup shows it in folded and flamegraph, -f otlp as an attribute"},
-	{"misc tod bpf-output metric machine_pid vcpu brcntr", "it is not kept"},
-};
-
-enum { FIELD_NAMES = sizeof field_names / sizeof *field_names };
-
-static unsigned field_bit(const char *name, size_t n)
-{
-	for (size_t i = 0; i < FIELD_NAMES; i++)
-		if (strlen(field_names[i].name) == n && !strncmp(field_names[i].name, name, n))
-			return field_names[i].bit;
-	return 0;
-}
-
-/* Is it one of these words? */
-static bool has_word(const char *words, const char *name, size_t n)
-{
-	for (const char *at = words; *at; at += strcspn(at, " "), at += *at == ' ')
-		if (strcspn(at, " ") == n && !strncmp(at, name, n))
-			return true;
-	return false;
-}
-
-static int unknown_field(const char *name, size_t n, struct err *err)
-{
-	char names[200] = "";
-
-	for (size_t i = 0; i < sizeof refused_fields / sizeof *refused_fields; i++)
-		if (has_word(refused_fields[i].names, name, n))
-			return err_set(err, ERR_USAGE, NULL, "-F: '%.*s': %s", (int)n, name,
-				       refused_fields[i].why);
-
-	for (size_t i = 0; i < FIELD_NAMES; i++)
-		snprintf(names + strlen(names), sizeof names - strlen(names), " %s",
-			 field_names[i].name);
-	return err_set(err, ERR_USAGE, NULL,
-		       "-F: '%.*s' is none of:%s (-f jsonl has more, by name)", (int)n, name,
-		       names);
-}
-
-/* "sw:ip,sym": of events of this type. Returns what follows. */
-static const char *take_type(struct script_fields *f, const char *list, struct err *err)
-{
-	static const struct {
-		const char *name;
-		uint32_t type;
-	} types[] = {{"hw", PERF_TYPE_HARDWARE},
-		     {"sw", PERF_TYPE_SOFTWARE},
-		     {"trace", PERF_TYPE_TRACEPOINT},
-		     {"raw", PERF_TYPE_RAW},
-		     {"break", PERF_TYPE_BREAKPOINT}};
-	const size_t n = strcspn(list, ":");
-
-	if (!list[n])
-		return list;
-	for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-		if (strlen(types[i].name) == n && !strncmp(types[i].name, list, n)) {
-			f->has_type = true;
-			f->type = types[i].type;
-			return list + n + 1;
-		}
-	err_set(err, ERR_USAGE, NULL, "-F: '%.*s:' is none of hw: sw: trace: raw: break:", (int)n,
-		list);
-	return NULL;
-}
-
-static int take_fields(struct script_fields *f, const char *list, struct err *err)
-{
-	const bool changes = *list == '+' || *list == '-';
-
-	for (const char *at = list;; at++) {
-		const char sign = *at == '+' || *at == '-' ? *at++ : 0;
-		const size_t n = strcspn(at, ",");
-		const unsigned bit = field_bit(at, n);
-
-		if (!bit)
-			return unknown_field(at, n, err);
-		if (!sign != !changes)
-			return err_set(err, ERR_USAGE, NULL,
-				       "-F: '%s': either all fields with + or -, or none", list);
-		*(sign == '-' ? &f->remove : sign ? &f->add : &f->only) |= bit;
-		at += n;
-		if (!*at)
-			return 0;
-	}
-}
-
-int script_fields_parse(struct script_fields *f, const char *list, struct err *err)
-{
-	*f = (struct script_fields){.given = true};
-	list = take_type(f, list, err);
-	if (!list)
-		return -ERR_USAGE;
-	if (f->has_type && !*list)
-		f->only = SCRIPT_NOTHING;
-	else if (take_fields(f, list, err))
-		return -ERR_USAGE;
-	/* dsoff is of dso, as perf has it. */
-	f->only |= f->only & SCRIPT_DSOFF ? SCRIPT_DSO : 0;
-	f->add |= f->add & SCRIPT_DSOFF ? SCRIPT_DSO : 0;
-	if ((f->only & (SCRIPT_SYM | SCRIPT_SYMOFF | SCRIPT_DSO | SCRIPT_SRCLINE)) &&
-	    !(f->only & SCRIPT_IP))
-		return err_set(err, ERR_USAGE, NULL,
-			       "-F: sym, symoff, dso, dsoff and srcline are of ip: add that");
-	return 0;
-}
-
 static unsigned default_fields(const struct profile *p, const struct profile_event *e)
 {
 	const bool is_trace = event_is_tracepoint(e->attr.type);
@@ -315,40 +185,6 @@ static unsigned default_fields(const struct profile *p, const struct profile_eve
 	f |= is_trace ? SCRIPT_TRACE : e->no_period ? 0 : SCRIPT_PERIOD;
 	f |= has & PERF_SAMPLE_IP && !is_trace ? SCRIPT_IP : 0;
 	return f;
-}
-
-/* Fields asked for by name must have been recorded, as perf demands; samples from text formats may
- * have any. */
-static int check_fields(const struct script *s, const struct event_set *events, struct err *err)
-{
-	static const struct {
-		unsigned field;
-		uint64_t sample;
-		const char *name;
-	} needs[] = {
-		{SCRIPT_PID, PERF_SAMPLE_TID, "pid"},
-		{SCRIPT_TID, PERF_SAMPLE_TID, "tid"},
-		{SCRIPT_CPU, PERF_SAMPLE_CPU, "cpu"},
-		{SCRIPT_TIME, PERF_SAMPLE_TIME, "time"},
-		{SCRIPT_ADDR, PERF_SAMPLE_ADDR, "addr"},
-		{SCRIPT_IP, PERF_SAMPLE_IP, "ip"},
-		{SCRIPT_WEIGHT, PERF_SAMPLE_WEIGHT_TYPE, "weight"},
-		{SCRIPT_BRSTACK, PERF_SAMPLE_BRANCH_STACK, "brstack"},
-	};
-	const unsigned asked = s->opt->fields.only | s->opt->fields.add;
-	const struct profile *p = s->p;
-
-	for (size_t i = 0; i < events->n; i++) {
-		const struct profile_event *e = &p->events.v[events->ids[i]];
-
-		if (s->opt->fields.has_type && s->opt->fields.type != e->attr.type)
-			continue;
-		for (size_t k = 0; e->attr.sample_type && k < sizeof needs / sizeof *needs; k++)
-			if (asked & needs[k].field && !(e->attr.sample_type & needs[k].sample))
-				return err_set(err, ERR_USAGE, NULL, "-F: samples of %s have no %s",
-					       strtab_get(&p->strings, e->name), needs[k].name);
-	}
-	return 0;
 }
 
 static int add_events(struct script *s)
@@ -437,6 +273,19 @@ static bool has_block(const struct script *s, const struct profile_log_entry *e)
 	       (s->fields.v[e->event] & SCRIPT_IP || !s->opt->fields.given);
 }
 
+/* Three numbers share its 64 bits, or it is one. */
+static void add_weight(struct script *s, const struct profile_log_entry *e, unsigned f)
+{
+	const uint64_t weight = profile_detail(s->p, e).weight;
+	const bool is_struct =
+		s->p->events.v[e->event].attr.sample_type & PERF_SAMPLE_WEIGHT_STRUCT;
+
+	if (f & SCRIPT_WEIGHT)
+		text_dec(&s->out, is_struct ? (uint32_t)weight : weight, 16);
+	if (f & SCRIPT_INS_LAT)
+		text_dec(&s->out, weight >> 32 & 0xffff, 16);
+}
+
 static void add_header(struct script *s, const struct profile_log_entry *e)
 {
 	const struct strtab *strings = &s->p->strings;
@@ -456,6 +305,8 @@ static void add_header(struct script *s, const struct profile_log_entry *e)
 		text_digits(t, e->cpu, 3);
 		text_str(t, "] ");
 	}
+	if (f & SCRIPT_MISC)
+		script_add_misc(t, e->misc);
 	if (f & SCRIPT_TIME)
 		add_time(s, e);
 	if (f & SCRIPT_PERIOD) {
@@ -471,58 +322,8 @@ static void add_header(struct script *s, const struct profile_log_entry *e)
 		probe_fields_add(t, strtab_get(&s->p->strings, e->trace));
 	if (f & SCRIPT_ADDR)
 		text_hex(t, e->addr, 16);
-	if (f & SCRIPT_WEIGHT)
-		text_dec(t, profile_detail(s->p, e).weight, 16);
-}
-
-/* Bits of perf_branch.flags (struct perf_branch_entry of uapi/linux/perf_event.h). */
-enum {
-	BRANCH_MISPRED = 1,
-	BRANCH_PREDICTED = 2,
-	BRANCH_IN_TX = 4,
-	BRANCH_ABORT = 8,
-	BRANCH_CYCLES_SHIFT = 4,
-	BRANCH_TYPE_SHIFT = 20,
-	BRANCH_SPEC_SHIFT = 24
-};
-
-static void add_branch(struct script *s, const struct perf_branch *b)
-{
-	static const char *const types[] = {"",		"COND", "UNCOND",  "IND",    "CALL",
-					    "IND_CALL", "RET",	"SYSCALL", "SYSRET", "COND_CALL",
-					    "COND_RET", "ERET", "IRQ",	   "SERROR", "NO_TX"};
-	static const char *const specs[] = {"-", "SPEC_WRONG_PATH", "NON_SPEC_CORRECT_PATH",
-					    "SPEC_CORRECT_PATH"};
-	const unsigned type = b->flags >> BRANCH_TYPE_SHIFT & 15;
-	struct text *t = &s->out;
-
-	text_str(t, " 0x");
-	text_hex(t, b->from, 0);
-	text_str(t, "/0x");
-	text_hex(t, b->to, 0);
-	text_char(t, '/');
-	text_char(t, b->flags & BRANCH_MISPRED ? 'M' : b->flags & BRANCH_PREDICTED ? 'P' : '-');
-	text_str(t, b->flags & BRANCH_IN_TX ? "/X" : "/-");
-	text_str(t, b->flags & BRANCH_ABORT ? "/A/" : "/-/");
-	text_dec(t, b->flags >> BRANCH_CYCLES_SHIFT & 0xffff, 0);
-	text_char(t, '/');
-	text_str(t, type < sizeof types / sizeof *types ? types[type] : "");
-	if (!s->opt->script.as_6_1) {
-		text_char(t, '/');
-		text_str(t, specs[b->flags >> BRANCH_SPEC_SHIFT & 3]);
-	}
-	text_char(t, ' ');
-}
-
-static void add_branches(struct script *s, const struct profile_log_entry *e)
-{
-	const struct profile_detail d = profile_detail(s->p, e);
-	struct perf_branch b;
-
-	for (size_t i = 0; i < d.n_branches; i++) {
-		memcpy(&b, d.branches + i * sizeof b, sizeof b);
-		add_branch(s, &b);
-	}
+	if (f & (SCRIPT_WEIGHT | SCRIPT_INS_LAT))
+		add_weight(s, e, f);
 }
 
 /* The parameters of a function below its line, in the form of a comment. */
@@ -648,8 +449,8 @@ static void add_sample(struct script *s, const struct profile_log_entry *e)
 		add_stack(s, e);
 	else if (s->fields.v[e->event] & SCRIPT_IP)
 		add_leaf(s, e);
-	if (s->fields.v[e->event] & SCRIPT_BRSTACK)
-		add_branches(s, e);
+	if (s->fields.v[e->event] & (SCRIPT_DETAILS | SCRIPT_REGISTERS))
+		script_add_details(&s->out, s->p, e, s->fields.v[e->event], s->opt->script.as_6_1);
 	text_char(&s->out, '\n');
 }
 
@@ -674,7 +475,7 @@ static int write_script(const struct profile *p, const struct output_options *op
 			struct event_set *events, FILE *out, struct err *err)
 {
 	struct script s = {.p = p, .opt = opt};
-	int rc = check_fields(&s, events, err);
+	int rc = script_fields_check(p, &opt->fields, events, err);
 
 	if (!rc && (add_events(&s) || add_blocks(&s) || find_stops(&s)))
 		rc = err_nomem(err);

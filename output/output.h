@@ -128,9 +128,21 @@ enum script_field {
 	SCRIPT_WEIGHT = 1 << 15,
 	SCRIPT_BRSTACK = 1 << 16,
 	SCRIPT_NOTHING = 1 << 17, /* "trace:": no field */
+	SCRIPT_IREGS = 1 << 18,
+	SCRIPT_UREGS = 1 << 19,
+	SCRIPT_MISC = 1 << 20,
+	SCRIPT_PHYS_ADDR = 1 << 21,
+	SCRIPT_DATA_PAGE_SIZE = 1 << 22,
+	SCRIPT_CODE_PAGE_SIZE = 1 << 23,
+	SCRIPT_INS_LAT = 1 << 24,
 };
-/* Those that need PROFILE_KEEP_DETAILS. */
-#define SCRIPT_DETAILS (SCRIPT_WEIGHT | SCRIPT_BRSTACK)
+/* Those that need PROFILE_KEEP_DETAILS, or PROFILE_KEEP_REGISTERS. */
+#define SCRIPT_DETAILS (SCRIPT_WEIGHT | SCRIPT_INS_LAT | SCRIPT_BRSTACK)
+#define SCRIPT_REGISTERS                                                          \
+	(SCRIPT_IREGS | SCRIPT_UREGS | SCRIPT_PHYS_ADDR | SCRIPT_DATA_PAGE_SIZE | \
+	 SCRIPT_CODE_PAGE_SIZE)
+/* Those that only script has. */
+#define SCRIPT_ONLY (SCRIPT_REGISTERS | SCRIPT_MISC | SCRIPT_INS_LAT)
 
 /* How script looks, beside its fields; as perf script's options of these names. */
 struct script_options {

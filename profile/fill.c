@@ -121,24 +121,6 @@ static uint32_t add_trace(struct profile *p, const struct perf_sample *s)
 	return id;
 }
 
-/* Weight, data source and branches as bytes; a string id. */
-static uint32_t add_detail(struct profile *p, const struct perf_sample *s)
-{
-	const struct perf_sample_extra *x = s->extra;
-	struct text bytes = {0};
-	uint32_t id;
-
-	if (!(p->index_->keep & PROFILE_KEEP_DETAILS) || !x ||
-	    !(x->weight || x->data_src || x->n_branches))
-		return 0;
-	text_add(&bytes, (const char *)&x->weight, sizeof x->weight);
-	text_add(&bytes, (const char *)&x->data_src, sizeof x->data_src);
-	text_add(&bytes, (const char *)x->branches, x->n_branches * sizeof *x->branches);
-	id = bytes.failed ? STRTAB_FAILED : strtab_add(&p->strings, bytes.s, bytes.n);
-	text_done(&bytes);
-	return id;
-}
-
 static int add_to_log(struct profile *p, const struct perf_sample *s, const struct stack_trace *t,
 		      const struct profile_sample *key, struct err *err)
 {
@@ -156,11 +138,12 @@ static int add_to_log(struct profile *p, const struct perf_sample *s, const stru
 		.wait_ns = s->wait_ns,
 		.is_wait = s->is_wait,
 		.stop = key->stop,
+		.misc = s->misc,
 		.is_left_out = t->is_left_out,
 		.has_stack = s->has_callchain,
 		.labels = key->labels,
 		.trace = add_trace(p, s),
-		.detail = add_detail(p, s),
+		.detail = profile_add_detail(p, s),
 		.values = t->values ? strtab_add(&p->strings, t->values, t->values_len) : 0,
 	};
 

@@ -9,6 +9,9 @@
 #include "profile/fill.h"
 #include "profile/stack_memo.h"
 
+/* The string id of a sample's details, 0: it has none that are kept; or STRTAB_FAILED. */
+uint32_t profile_add_detail(struct profile *p, const struct perf_sample *s);
+
 /* Frames with equal keys have the same location. */
 struct location_key {
 	uint64_t off; /* as in struct sym_query */

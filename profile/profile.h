@@ -120,10 +120,17 @@ struct profile_log_entry {
 	uint32_t labels;  /* as in struct profile_sample */
 	uint64_t wait_ns; /* of a wait: how long this one was, from time_ns on; 0: not known */
 	uint8_t stop;
+	uint16_t misc;	  /* of the record's header */
 	bool is_wait;	  /* its period is that of waits, also of others */
 	bool is_left_out; /* until profile_drop_left_out(): no sample, but may say when a call ends
 			   */
 	bool has_stack;	  /* the event records call chains or stacks (script then prints a block) */
+};
+
+/* Registers of a sample, as struct perf_regs of reader/reader.h has them. */
+struct profile_registers {
+	uint64_t abi, mask; /* 0: none */
+	const char *values; /* a u64 for each bit of mask, not aligned */
 };
 
 /* With PROFILE_KEEP_DETAILS, for samples that have at least one of these. */
@@ -131,6 +138,9 @@ struct profile_detail {
 	uint64_t weight, data_src; /* as the kernel wrote them; 0: none */
 	size_t n_branches;
 	const char *branches; /* array of struct perf_branch, latest first, not aligned */
+	/* With PROFILE_KEEP_REGISTERS. */
+	uint64_t phys_addr, data_page_size, code_page_size;
+	struct profile_registers user, intr;
 };
 
 struct profile_event {
@@ -155,6 +165,8 @@ enum profile_keep {
 	PROFILE_KEEP_DETAILS = 64, /* weights and branches, in the log */
 	PROFILE_KEEP_CPUS = 32,	   /* aggregate per processor */
 	PROFILE_KEEP_LABELS = 128, /* aggregate per set of labels of another tool */
+	/* Beside details: registers, physical addresses, sizes of pages, in the log. */
+	PROFILE_KEEP_REGISTERS = 256,
 };
 
 struct profile {
@@ -294,22 +306,9 @@ static inline uint32_t profile_symbol(const struct profile *p, const struct prof
 	return p->functions.v[p->lines.v[l->first_line + l->n_lines - 1].function].name;
 }
 
-/* The details of an entry of the log; all 0 if it has none. */
-static inline struct profile_detail profile_detail(const struct profile *p,
-						   const struct profile_log_entry *e)
-{
-	struct profile_detail d = {0};
-	const char *s = strtab_get(&p->strings, e->detail);
-
-	if (!e->detail)
-		return d;
-	memcpy(&d.weight, s, sizeof d.weight);
-	memcpy(&d.data_src, s + sizeof d.weight, sizeof d.data_src);
-	d.branches = s + sizeof d.weight + sizeof d.data_src;
-	d.n_branches = (strtab_len(&p->strings, e->detail) - (size_t)(d.branches - s)) /
-		       sizeof(struct perf_branch);
-	return d;
-}
+/* The details of an entry of the log; all 0 if it has none. Pointers are valid until the profile
+ * gets another string. */
+struct profile_detail profile_detail(const struct profile *p, const struct profile_log_entry *e);
 
 /* The parameters of a frame (counted from the innermost one, those of the kernel included) in an
  * entry of the log: *n bytes; `level`: 0 is the function itself, 1 the function that was inlined in

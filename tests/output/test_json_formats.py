@@ -179,7 +179,7 @@ for v in VARIANTS:
     check(have == want, f"jsonl2 {v}: the samples of jsonl", next((a, b) for a, b in zip(have + [0], want + [0]) if a != b) if have != want else "")
 
 # The query of doc/formats.md, in SQLite: what functions cost themselves.
-query = open(os.path.join(os.environ["TOP"], "doc/formats.md")).read().split(".import out.jsonl2 l\n")[1]
+query = open(os.path.join(os.environ["TOP"], "doc/formats.md")).read().split(".import out.jsonl2 l\n")[1].split("\n\n")[0]
 db = sqlite3.connect(":memory:")
 db.execute("CREATE TABLE l (v TEXT)")
 db.executemany("INSERT INTO l VALUES (?)", [(line,) for line in text("order0.jsonl2").splitlines()])

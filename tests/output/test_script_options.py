@@ -51,7 +51,7 @@ text, _ = ours("--compat=6.1", "t.txt")
 tap.check(re.search(r"^prog +1 +5\.000100: ", text, re.M) and "prog     1     5" in text, "--compat=6.1: the columns of tasks", text)
 text, _ = ours("-F", "trace:", "t.txt")
 tap.check("leaf" in text, "-F trace: nothing of tracepoints, all of others", text)
-for options, words in ((("-F", "uregs"), "not kept"), (("-F", "nope:ip"), "none of hw: sw: trace:"), (("-F", "brstacksym"), "brstack"), (("-F", "ip,nope"), "is none of"),
+for options, words in ((("-F", "uregs"), "have no uregs"), (("-F", "+iregs"), "have no iregs"), (("-F", "tod"), "time of day"), (("-F", "data_src"), "jsonl"), (("-F", "nope:ip"), "none of hw: sw: trace:"), (("-F", "brstacksym"), "brstack"), (("-F", "ip,nope"), "is none of"),
                        (("--show-mmap-events",), "only samples"), (("--per-event-dump",), "--event"), (("-D",), "perf script -D"), (("-L",), "-F comm"),
                        (("--compat=5.4",), "6.12")):
     text, err = ours(*options, "t.txt")
@@ -70,6 +70,9 @@ def relevant(text):
     return [line for line in text.splitlines() if not line.startswith("\t") or line.endswith("/w)") or re.search(r"\t.*(leaf|mid|main)$", line)]
 
 
+p = run([RESOLVE, "-q", "-f", "jsonl", "-F", "misc", "t.txt"], check=False)
+tap.check(p.returncode == 2 and not p.stdout and "-f script only" in p.stderr, "-F misc: jsonl has none", p)
+
 version = perf_version()
 if NO_EVENTS or not ((6, 1) == version or version >= (6, 12)):
     tap.skip("beside perf script", NO_EVENTS or f"perf {version}: its columns are neither those of 6.1 nor those of 6.12")
@@ -85,4 +88,14 @@ else:
         have, err = ours("--no-inline", "--no-demangle", *compat, *options, "w.data")
         want = relevant(theirs.stdout)
         tap.check(len(want) > 50 and relevant(have) == want, f"as perf script: {' '.join(options)}", next(((a, b) for a, b in zip(relevant(have), want) if a != b), len(want)), err)
+    # ---- registers, and what the kernel says of page faults: whole lines, but names are compared above -------------------
+    perf_record("-e", "cpu-clock", "-F", "999", "-g", "-I", "--user-regs", "-o", "regs.data", "./w")
+    perf_record("-e", "page-faults", "-c", "1", "-d", "--phys-data", "--data-page-size", "--code-page-size", "-W", "-o", "faults.data", "./w")
+    for path, fields in (("regs.data", "iregs"), ("regs.data", "comm,tid,misc,time,iregs,uregs"), ("regs.data", "misc,ip,uregs"), ("faults.data", "comm,misc,phys_addr"),
+                         ("faults.data", "comm,misc,addr,phys_addr,data_page_size,code_page_size"), ("faults.data", "comm,weight,ins_lat,ip")):
+        want = subprocess.run(["perf", "script", "-f", "-F", fields, "-i", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True).stdout
+        have, err = ours(*compat, "--max-stack", "1024", "-F", fields, path)
+        tap.check(want.count("\n") > 20 and have == want, f"as perf script: {path} -F {fields}",
+                  next(((a, b) for a, b in zip(have.splitlines(), want.splitlines()) if a != b), len(want)), err)
+    tap.check("have no iregs" in ours("-F", "iregs", "faults.data")[1], "-F iregs: not recorded")
 tap.end()
