@@ -311,29 +311,37 @@ static bool needs_code(const struct regress *g)
 	return false;
 }
 
+/* What the whole takes less is not excused, nor the places where it does; what grew in spite of
+ * that is. */
+static bool is_excused(const struct finding *total, const struct finding *f)
+{
+	bool is_less = f->verdict == VERDICT_IMPROVED || f->verdict == VERDICT_GONE;
+
+	return !verdict_is_gated(total->verdict) && is_by_chance_of_place(f) &&
+	       !(is_less && total->verdict == VERDICT_IMPROVED);
+}
+
 /* If the code of the program is the same except for its addresses, the change made it neither
  * slower nor faster. This is said only if no function of the program differs: a function that is
- * called more often has the same code, too. What the whole takes more or less is not excused, nor
- * are the places where it does. */
+ * called more often has the same code, too. What the whole takes more is not excused, nor are the
+ * places where it does. */
 static int judge_code(struct judge *j, struct err *err)
 {
 	struct regress *g = j->g;
-	bool is_excused;
+	const struct finding *total = &g->findings.v[0];
 	size_t i;
 
 	if (!needs_code(g))
 		return 0;
 	if (compare_code(g, err))
 		return -(int)err->code;
-	is_excused = g->design.is_same_code && !verdict_is_gated(g->findings.v[0].verdict) &&
-		     g->findings.v[0].verdict != VERDICT_IMPROVED;
 	for (i = 0; i < g->findings.n; i++) {
 		struct finding *f = &g->findings.v[i];
 
 		if (f->kind == FINDING_TOTAL)
 			continue;
 		f->is_same_code = g->code_state[f->key] == CODE_SAME;
-		if (is_excused && is_by_chance_of_place(f))
+		if (g->design.is_same_code && is_excused(total, f))
 			f->verdict = VERDICT_ENVIRONMENT;
 	}
 	return 0;
