@@ -34,6 +34,21 @@ def of(report, *verdicts):
     return {(f["key"], f["kind"]) for f in report["findings"] if f["verdict"] in verdicts}
 
 
+def alarms(earlier, folder, known=(), recipe=()):
+    """What a report fails for, but for what is known, and what of it fresh runs confirm: recorded live, one job in some hundred has a false alarm
+    (doc/accuracy.md), and what fresh runs confirm is none. The first look is printed. recipe: options and commands, where the report has none."""
+    with open(earlier) as f:
+        first = of(json.load(f), "REGRESSED", "NEW") - set(known)
+    if not first:
+        return first
+    print(f"# figures: {earlier}: a first look flags {sorted(first)}", flush=True)
+    p = regress("confirm", earlier, "-q", "--dir", folder, "--json", f"{folder}.json", *recipe)
+    if p.returncode == 2:
+        raise RuntimeError(p.stderr)
+    with open(f"{folder}.json") as f:
+        return of(json.load(f), "REGRESSED", "NEW") - set(known)
+
+
 class Drawn:
     """100 functions of 3,000 samples and less a run; each run has a speed of its own (sd 2 %), each function in it another (sd 1 %)."""
 
