@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.environ["TOP"], "tests", "e2e"))
 from common import CAPTURE, NO_EVENTS, RESOLVE, Tap, children, cpu_seconds, have, need_events, run, small, until, until_cpu  # noqa: E402,F401
@@ -59,9 +60,27 @@ def until_open(recorder):
     until(lambda: any("perf_event" in d for d in descriptors(recorder.pid)), "capture's events")
 
 
-def until_recorded(recorder, pid, seconds=0.3):
-    """Waits until capture has opened its events and the process has used CPU time since."""
+def is_raised(pid):
+    """Whether some thread of a process has a real-time priority."""
+    try:
+        return any(os.sched_getscheduler(int(t)) & ~os.SCHED_RESET_ON_FORK == os.SCHED_FIFO for t in os.listdir(f"/proc/{pid}/task"))
+    except OSError:
+        return False
+
+
+def until_enabled(recorder):
+    """Waits until capture's events are not only open: before, it reads all maps, which on a loaded machine takes its time. It takes its
+    priority right before it enables them; who may have none gets two seconds."""
     until_open(recorder)
+    end = time.monotonic() + 2
+    while time.monotonic() < end and not is_raised(recorder.pid):
+        time.sleep(0.02)
+    time.sleep(0.1)
+
+
+def until_recorded(recorder, pid, seconds=0.3):
+    """Waits until capture has enabled its events and the process has used CPU time since."""
+    until_enabled(recorder)
     before = cpu_seconds(pid)
     until(lambda: cpu_seconds(pid) >= before + seconds, f"{seconds} s of process {pid}")
 

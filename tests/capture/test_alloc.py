@@ -4,9 +4,8 @@ by function; and what cannot be known is said."""
 import collections
 import os
 import subprocess
-import time
 
-from lib import CAPTURE, RESOLVE, Tap, capture, have, need_events, need_root, run, start, until_open
+from lib import CAPTURE, RESOLVE, Tap, capture, have, need_events, need_root, run, start, until_enabled
 
 tap = Tap()
 need_events()
@@ -144,8 +143,7 @@ tap.check(of_function("odd.data", "alloc_objects", "of_nothing") == 300 and of_f
 target = subprocess.Popen(["./odd", "waits"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 target.stdout.readline()
 q = start("--alloc=1", "-m", "16M", "-p", target.pid, "-o", "running.data")
-until_open(q)
-time.sleep(1)  # they are enabled when the maps have been read
+until_enabled(q)
 target.stdin.write("x")
 target.stdin.close()
 target.wait()

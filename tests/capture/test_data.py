@@ -6,9 +6,8 @@ import os
 import re
 import shutil
 import subprocess
-import time
 
-from lib import CAPTURE, RESOLVE, Tap, capture, have, need_events, run, start, until_open
+from lib import CAPTURE, RESOLVE, Tap, capture, have, need_events, run, start, until_enabled
 
 tap = Tap()
 need_events()
@@ -108,8 +107,7 @@ run(["gcc", "-O1", "-g", "later.c", "-o", "later"])
 target = subprocess.Popen(["./later"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 target.stdout.readline()
 q = start("-d", "-c", "1", "-m", "16M", "--call-graph", "dwarf,4096", "-e", "page-faults", "-p", target.pid, "-o", "running.data")
-until_open(q)
-time.sleep(0.5)  # they are enabled when the maps have been read
+until_enabled(q)
 target.stdin.write("x")
 target.stdin.close()
 target.wait()

@@ -3,9 +3,8 @@
 import os
 import re
 import subprocess
-import time
 
-from lib import CAPTURE, RESOLVE, Tap, capture, descriptors, have, need_events, need_root, run, start, until, until_open
+from lib import CAPTURE, RESOLVE, Tap, capture, descriptors, have, need_events, need_root, run, start, until, until_enabled
 
 tap = Tap()
 need_events()
@@ -198,8 +197,7 @@ run(["gcc", "-O1", "-w", "open.c", "-o", "open"])
 target = subprocess.Popen(["./open"])
 until(lambda: len(descriptors(target.pid)) == 7, "the files to be open")
 q = start("--syscalls", "-p", target.pid, "-o", "open.data")
-until_open(q)
-until(lambda: re.match(r".*\) S", open(f"/proc/{q.pid}/stat").read()) and not time.sleep(0.5), "capture to wait for samples")
+until_enabled(q)
 open("go", "w").close()
 target.wait()
 q.communicate()

@@ -52,10 +52,11 @@ SEEN static void leak(struct count *c, int n)
 SEEN static void grow(struct count *c, int n)
 {
 	for (int i = 0; i < n; i++) {
-		char *p = realloc(NULL, 10);
+		/* Large enough that some of so many have a stack with --alloc=16K. */
+		char *p = realloc(NULL, 100);
 
 		last = p;
-		count(c, 10, 0);
+		count(c, 100, 0);
 		p = realloc(p, 3000);
 		count(c, 3000, 0);
 		p = realloc(p, 200);
@@ -83,8 +84,10 @@ SEEN static void align(struct count *c, int n)
 	for (int i = 0; i < n; i++) {
 		void *p = NULL;
 
+		/* At 8 glibc calls malloc(): as every second one, each third call, of which there
+		 * is a stack, would be that within the other. */
 		if (i < n / 4)
-			p = aligned_alloc(i % 2 ? 8 : 64, 640);
+			p = aligned_alloc(i % 5 < 2 ? 8 : 64, 640);
 		else if (i < n / 2)
 			p = memalign(64, 640);
 		else if (i < n / 4 * 3)
