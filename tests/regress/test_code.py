@@ -168,7 +168,7 @@ UNSEEN = r"""
 #include <stdlib.h>
 #define ALONE __attribute__((noinline))
 #define STEPS(n) for (long i = 0; i < (n); i++) { x = x * 6364136223846793005UL + 1; __asm__ volatile("" : "+r"(x)); }
-static inline __attribute__((always_inline)) unsigned long part(unsigned long x) { STEPS(20000) return x; }
+static inline __attribute__((always_inline)) unsigned long part(unsigned long x) { STEPS(40000) return x; }
 ALONE unsigned long first(unsigned long x) { STEPS(FIRST) if (IN_FIRST) x = part(x); return x; }
 ALONE unsigned long second(unsigned long x) { STEPS(SECOND) if (!IN_FIRST) x = part(x); return x; }
 ALONE unsigned long a(unsigned long x) { STEPS(15000) return x; }

@@ -237,8 +237,9 @@ def split(name):
 
 
 def live():
+    # Of a smaller one than leaf_0 what is gone and what is new may differ by a fifth: then it is replaced, not moved.
     for name, flags, text in (("plain", ["-g"], None), ("slow", ["-g", "-DP2=220"], None), ("often", ["-g", "-DC2=2"], None),
-                              ("inlined", [], mix.source(inlined=(3,))), ("bare", [], None), ("stripped", ["-s"], None)):
+                              ("inlined", [], mix.source(inlined=(0,))), ("bare", [], None), ("stripped", ["-s"], None)):
         mix.build(name, *flags, text=text)
     jobs = {}
     wanted = [("same", "plain", "plain"), ("slow", "plain", "slow"), ("often", "plain", "often"), ("inlined", "bare", "inlined")]
@@ -267,14 +268,14 @@ def live():
     code, r = jobs["inlined"]
     how = {f["moved"] for f in r["findings"] if f["verdict"] == "moved"}
     found = alarms("inlined.json", "confirm-inlined")
-    tap.check(("leaf_3", "self") in of(r, "moved") and how == {"inlined"} and not found, "inlined in one build: moved", how, found, of(r, "REGRESSED", "NEW", "gone", "moved"))
+    tap.check(("leaf_0", "self") in of(r, "moved") and how == {"inlined"} and not found, "inlined in one build: moved", how, found, of(r, "REGRESSED", "NEW", "gone", "moved"))
     split("inlined")
     code, r = findings("--base", "runs-inlined-new", "--new", "runs-inlined-base", "--q", "0.005")
     with open("outlined.json", "w") as f:
         json.dump(r, f)
     how = {f["moved"] for f in r["findings"] if f["verdict"] == "moved"}
     found = alarms("outlined.json", "confirm-outlined", recipe=("-n", N, "-F", HZ, "--", "./inlined", ROUNDS, "::", "./bare", ROUNDS))
-    tap.check(("leaf_3", "self") in of(r, "moved") and how == {"outlined"} and not found, "inlined in the base only: moved, outlined", how, found, of(r, "REGRESSED", "NEW", "gone", "moved"))
+    tap.check(("leaf_0", "self") in of(r, "moved") and how == {"outlined"} and not found, "inlined in the base only: moved, outlined", how, found, of(r, "REGRESSED", "NEW", "gone", "moved"))
     for name in ("base-01", "new-01"):
         subprocess.run([f"{BIN}/resolve", "-q", f"runs-same/{name}.data", "-o", f"{name}.pb.gz"], check=True)
     facts = [x["sides"][s]["runs"][0] for x in (jobs["same"][1], findings("--base", "base-01.pb.gz", "--new", "new-01.pb.gz")[1]) for s in ("base", "new")]
