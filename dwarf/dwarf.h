@@ -131,7 +131,7 @@ enum dwarf_type_kind {
 	DWARF_TYPE_POINTER,
 	DWARF_TYPE_REFERENCE,
 	DWARF_TYPE_ENUM,
-	DWARF_TYPE_STRUCT,
+	DWARF_TYPE_STRUCT, /* a union, too: its members begin where it does */
 };
 
 struct dwarf_enumerator {

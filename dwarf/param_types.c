@@ -190,6 +190,7 @@ static const struct dwarf_type *make_type(struct typing t, const struct dwarf_an
 		break;
 	case DW_TAG_structure_type:
 	case DW_TAG_class_type:
+	case DW_TAG_union_type:
 		struct_type(t, ret, d, u);
 		break;
 	case DW_TAG_pointer_type:

@@ -26,6 +26,11 @@ struct bits {
 	enum mode m : 4;
 };
 struct empty {};
+union either {
+	int i;
+	float f;
+	struct small s;
+};
 static volatile int sink;
 
 N int f_leaf(int depth, const char *s, enum mode m, char c, struct pair *p)
@@ -63,6 +68,12 @@ N int f_by_value(struct pair p, int n, struct small s)
 	int r = f_inlined(n, p.x + 1);
 	KEPT;
 	return r + (int)p.y + s.a;
+}
+N int f_either(union either u, int n, union either *p)
+{
+	int r = f_leaf(n, "either", READ, 'u', &(struct pair){u.i, n, "u"});
+	KEPT;
+	return r + u.i + p->s.a;
 }
 N int f_bits(struct bits b, int n, struct empty e)
 {
@@ -157,6 +168,7 @@ N int everything(int argc, char **argv)
 	r += f_tail(4, 5) + f_self(3, 1) + f_changes(5, text) + f_sorts(v, 3, f_compare, RED);
 	r += f_lost(argc + 10, r, r / 2);
 	r += (int)f_clones(&(struct wide){argc, 22, 33, 44}, 100 + r, "xyz");
+	r += f_either((union either){.f = 1.5f * (float)argc}, argc, &(union either){.s = {3, 4, .5f}});
 	r += f_bits((struct bits){5, -7, 1ul << 32, true, BOTH}, 2, (struct empty){});
 	KEPT;
 	return r + argv[0][0];
