@@ -384,8 +384,7 @@ static const struct option_row options[] = {
 	 SETS_FLAG(opt.wall)},
 	{0, "wakers", NULL, NULL, "and the stacks of what ends the waits", SETS_FLAG(opt.wakers)},
 	{0, "alloc", NULL, "[=BYTES]",
-	 "memory that is allocated, by malloc and the like, and what is not freed: a\n"
-	 "stack at least every BYTES (512K) bytes",
+	 "memory of malloc and the like, and what stays: a stack every BYTES (512K)",
 	 SETS_BY(opt.alloc_bytes, uint64_t, set_alloc_bytes)},
 	HEADING("what goes into a sample"),
 	{0, "call-graph", NULL, "HOW",
@@ -432,7 +431,7 @@ static const struct option_row options[] = {
 	 SETS_FLAG(parts.dated)},
 	{'m', "mmap-pages", NULL, "SIZE", "ring per CPU: pages, or 512K, 16M",
 	 SETS_BY(opt.ring_bytes, size_t, set_ring_bytes)},
-	{'r', "realtime", NULL, "PRIORITY",
+	{'r', "realtime", NULL, "PRIO",
 	 "the SCHED_FIFO priority of what reads the rings, 1 to 99 (10); 0: none",
 	 SETS_BY(opt.realtime, int, set_realtime)},
 	{0, "bundle", NULL, "[=WHAT]",
