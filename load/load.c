@@ -320,9 +320,10 @@ static void note_bare_waits(struct loaded *l)
 	if (seconds > BARE_WAITS * all)
 		loaded_note(
 			l,
-			"%.1f of %.1f seconds of waiting have no stack ([unknown]): none of the "
-			"waits that long was sampled, as many short ones came; capture "
-			"--every MS shows where threads wait for long",
+			"%.1f of %.1f seconds of waiting have no stack ([unknown]): they began "
+			"before "
+			"the recording, or none of the waits that long was sampled, as many short "
+			"ones came; capture --every MS shows where threads wait for long",
 			seconds, all);
 }
 

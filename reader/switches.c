@@ -217,6 +217,11 @@ static int share(struct perf_file *f, struct switch_thread *t, uint64_t ns)
 	int rc = 0;
 
 	note_unwoken(t, ns);
+	if (t->state == SWITCH_UNKNOWN) {
+		/* What it waits for now says nothing of what it waited for then. */
+		t->early_ns += ns;
+		return 0;
+	}
 	if (t->own) {
 		rc = flush(f, t->kind, s);
 		s->held = t->own;
@@ -374,7 +379,7 @@ void switches_begin_thread(struct perf_file *f, uint32_t pid, uint32_t tid, uint
 static int end_kind(struct perf_file *f, struct switch_thread *t, int kind)
 {
 	const struct switches *w = &f->switches;
-	uint64_t bare_ns = 0;
+	uint64_t bare_ns = kind == SWITCH_WAITS ? t->early_ns : 0;
 	int rc = 0;
 
 	for (int i = 0; i < SWITCH_LENGTHS && !rc; i++) {

@@ -11,7 +11,7 @@ import struct
 import subprocess
 import time
 
-from lib import CAPTURE, RESOLVE, Tap, capture, have, need_events, run, until, until_open
+from lib import CAPTURE, RESOLVE, Tap, capture, have, need_events, run, until, until_enabled, until_open
 from lib import start as record
 from recorder import perf_record
 
@@ -196,6 +196,27 @@ tap.check(len(asleep) == 1 and 0.5 <= sum(asleep.values()) / 1e9 <= took and "na
           asleep, took)
 p.kill()
 p.wait()
+# A wait that began before the recording and ends within it: what the thread waits for afterwards, for as long, does not tell what it was.
+with open("early.c", "w") as f:
+    f.write(r"""
+#include <unistd.h>
+__attribute__((noipa)) static void reads(void) { char c; if (read(0, &c, 1) != 1) _exit(2); __asm__ volatile(""); }
+__attribute__((noipa)) static void naps(void) { usleep(1500000); __asm__ volatile(""); }
+int main(void) { reads(); naps(); return 0; }
+""")
+run(["gcc", "-O1", "-g", "early.c", "-o", "early"])
+p = subprocess.Popen(["./early"], stdin=subprocess.PIPE)
+until(lambda: "pipe" in open(f"/proc/{p.pid}/wchan").read(), "the read")
+q = record("--off-cpu", "-p", p.pid, "-o", "early.data")
+until_enabled(q)
+time.sleep(1.2)
+began = time.monotonic()
+p.stdin.write(b"x")
+p.stdin.close()
+q.communicate(timeout=60)
+took = time.monotonic() - began
+early = folded("early.data", "--event", "off-cpu")
+tap.check(of(early, "reads") == 0 and 1.5 <= of(early, "naps") <= took and of(early, "[unknown]") >= 1.1, "a wait that began before has no stack, rather than that of the next one", early, took)
 
 # ---- perf's recordings -----------------------------------------------------------------------------
 for _ in range(3):  # with 16 KiB a switch perf loses some beside other work
