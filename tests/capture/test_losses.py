@@ -8,6 +8,7 @@ from lib import CAPTURE, PerfData, Tap, build_load, capture, resolve_stats, run
 from perfdata import COMM, EXIT, FORK
 from tap import LONG, MAY_KERNEL, NOT_PERMITTED
 
+os.environ["CCACHE_DISABLE"] = "1"  # by which g++ would be run the first time only
 tap = Tap()
 load = build_load()
 root = os.geteuid() == 0

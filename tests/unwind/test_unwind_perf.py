@@ -28,6 +28,7 @@ from walks import TOOL, check_short_cuts, report  # noqa: E402
 from tap import LONG, MAY_KERNEL
 
 BUILD, TOP = os.environ["BUILD"], os.environ["TOP"]
+os.environ["CCACHE_DISABLE"] = "1"  # by which g++ would be run the first time only
 PROGRAMS = os.path.join(TOP, "tests/programs")
 NO_MAP = "address not in any mapping"
 NO_CFI = "no call frame information"
