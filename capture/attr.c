@@ -119,7 +119,6 @@ void attr_for_sideband(struct perf_event_attr *a, const struct attr_policy *p)
 	/* Nothing is sampled: asks for no more privileges than needed. */
 	a->exclude_kernel = a->exclude_hv = 1;
 	a->mmap = a->comm = a->task = 1;
-	a->wakeup_watermark = p->wakes;
 	/* perf's unwinder reads .eh_frame through the maps of the process, and linkers put it into
 	 * a segment that is not executable. */
 	a->mmap_data = p->call_graph == CALL_GRAPH_DWARF || p->data;
@@ -134,6 +133,16 @@ void attr_for_sideband(struct perf_event_attr *a, const struct attr_policy *p)
 	 * threads then costs twice as much as one of perf record's. */
 	if (p->stays && p->inherit && ATTR_HAS(p->features, STAYS))
 		a->sample_type |= PERF_SAMPLE_READ;
+}
+
+void attr_for_alarm(struct perf_event_attr *a, const struct attr_policy *p)
+{
+	fill_common(a, p);
+	a->type = PERF_TYPE_SOFTWARE;
+	a->config = PERF_COUNT_SW_DUMMY;
+	a->exclude_kernel = a->exclude_hv = 1;
+	a->task = 1;
+	a->wakeup_watermark = 1;
 }
 
 int attr_open(const struct perf_event_attr *a, pid_t pid, int cpu, unsigned long flags)

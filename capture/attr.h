@@ -45,7 +45,6 @@ struct attr_policy {
 	bool data;    /* samples have addresses of data, records tell of maps of data */
 	bool phys_data;
 	bool stays; /* related threads do not exchange their events, where the kernel has STAYS */
-	bool wakes; /* each record of the sideband wakes its reader */
 };
 
 /* The trailer that sample_id_all adds to every record that is not a sample: TID, TIME, CPU,
@@ -66,6 +65,8 @@ void attr_for_samples(struct perf_event_attr *a, const struct event *e,
 bool attr_bound_clock(struct perf_event_attr *a);
 /* MMAP, COMM, FORK, EXIT, KSYMBOL without samples. */
 void attr_for_sideband(struct perf_event_attr *a, const struct attr_policy *p);
+/* FORK and EXIT once more, each of which wakes the reader. */
+void attr_for_alarm(struct perf_event_attr *a, const struct attr_policy *p);
 
 /* The registers that unwinding needs on this CPU (asm/perf_regs.h); 0 if the CPU is unknown. */
 uint64_t attr_user_regs(void);

@@ -101,7 +101,7 @@ static void poll_rings(struct recording *r, enum ring_kind k)
 
 		r->fds[r->n_fds++] =
 			(struct pollfd){.fd = has ? set->counters.v[c].fd : -1, .events = POLLIN};
-		r->n_polled += has && k != RING_SIDEBAND;
+		r->n_polled += has && k < RING_SIDEBAND;
 	}
 }
 
@@ -120,6 +120,7 @@ static int prepare_poll(struct recording *r, struct err *err)
 	r->child_fd = r->n_fds++;
 	r->fds[r->child_fd] = (struct pollfd){.fd = r->child.pid_fd, .events = POLLIN};
 	poll_rings(r, RING_SIDEBAND);
+	poll_rings(r, RING_ALARM);
 	return 0;
 }
 
@@ -233,17 +234,33 @@ static int poll_timeout_ms(const struct recording *r, uint64_t now)
 	return due > now ? (int)((due - now + 999999) / 1000000) : 0;
 }
 
+/* Of what the i-th descriptor is, in the order of prepare_poll(), where *slot is left. */
+static enum ring_kind polled(const struct recording *r, size_t i, size_t *slot)
+{
+	static const enum ring_kind before[] = {RING_SAMPLES, RING_SWITCHES};
+	enum ring_kind kind = RING_SIDEBAND;
+
+	*slot = i;
+	for (size_t k = 0; k < sizeof before / sizeof *before; k++) {
+		const size_t n = r->session.sets[before[k]].cpus.cpus.n;
+
+		if (*slot < n)
+			return before[k];
+		*slot -= n;
+	}
+	--*slot; /* the child's */
+	if (*slot < r->session.sets[kind].cpus.cpus.n)
+		return kind;
+	*slot -= r->session.sets[kind].cpus.cpus.n;
+	return RING_ALARM;
+}
+
 /* A ring whose thread has ended hangs up at once, again and again: it is polled by the counter of
  * another thread. If none is left, it is read only when poll() times out. */
 static void next_poll_fd(struct recording *r, size_t i)
 {
-	const size_t n = r->session.sets[RING_SAMPLES].cpus.cpus.n;
-	enum ring_kind kind = i < n		? RING_SAMPLES
-			      : i < r->child_fd ? RING_SWITCHES
-						: RING_SIDEBAND;
-	size_t slot = kind == RING_SAMPLES    ? i
-		      : kind == RING_SWITCHES ? i - n
-					      : i - r->child_fd - 1;
+	size_t slot;
+	enum ring_kind kind = polled(r, i, &slot);
 	struct ring_set *set = &r->session.sets[kind];
 
 	if (session_next_poll(&r->session, kind, slot)) {
@@ -251,7 +268,7 @@ static void next_poll_fd(struct recording *r, size_t i)
 		return;
 	}
 	r->fds[i].fd = -1;
-	r->n_polled -= kind != RING_SIDEBAND;
+	r->n_polled -= kind < RING_SIDEBAND;
 }
 
 /* Returns true if a sideband record has ended the wait. */
@@ -306,10 +323,10 @@ static int drain_round(struct recording *r, uint64_t now, struct err *err)
 	return record_writer_end_round(r->drain.writer) ? err_nomem(err) : 0;
 }
 
-/* With touching, each record of the sideband wakes us, and what comes together with it is read in
- * one round. Where it was not of threads, the next ones are read when poll() times out. While
- * processes begin, and no threads, that takes longer and longer: each has ended before its stack
- * was read, and waking up for all of them costs as much as they do. */
+/* With touching, each beginning and end of a thread wakes us (RING_ALARM), and what comes together
+ * with it is read in one round. Where it was not of threads, the next ones are read when poll()
+ * times out. While processes begin, and no threads, that takes longer and longer: each has ended
+ * before its stack was read, and waking up for all of them costs as much as they do. */
 static int wait_and_drain(struct recording *r, struct err *err)
 {
 	uint64_t threads = r->drain.touch.threads, others = r->drain.sideband_records;

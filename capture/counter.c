@@ -85,7 +85,7 @@ static size_t fds_needed(const struct session *s)
 	size_t threads = by_thread ? s->sample_tids.tids.n : 1;
 
 	return threads * (s->sets[RING_SAMPLES].cpus.cpus.n * s->n_events +
-			  s->sets[RING_SIDEBAND].cpus.cpus.n);
+			  s->sets[RING_SIDEBAND].cpus.cpus.n * (1 + s->has_alarm));
 }
 
 static int refused(const struct session *s, const struct counter *c, pid_t pid, int errnum,
@@ -155,7 +155,7 @@ int session_open_counter(struct session *s, const struct counter *wanted, pid_t 
 			 struct err *err)
 {
 	enum ring_kind kind = session_ring_of(s, wanted->event);
-	bool in_cgroup = kind != RING_SIDEBAND && s->cgroup_fd >= 0;
+	bool in_cgroup = kind < RING_SIDEBAND && s->cgroup_fd >= 0;
 	struct ring_set *set = &s->sets[kind];
 	struct counter c = *wanted;
 

@@ -237,11 +237,25 @@ static int drain_ring(struct drain *d, enum ring_kind kind, struct cpu_ring *cpu
 	return 0;
 }
 
+/* What comes later than this wakes us again. */
+static void empty_alarm(struct ring_set *set)
+{
+	for (size_t slot = 0; slot < set->cpus.cpus.n; slot++) {
+		struct ring *r = &set->rings[slot].ring;
+
+		if (!r->control)
+			continue;
+		r->pos = ring_head(r);
+		ring_release(r);
+	}
+}
+
 int drain_sideband(struct drain *d, struct err *err)
 {
 	struct ring_set *set = &d->session->sets[RING_SIDEBAND];
 	int rc = 0;
 
+	empty_alarm(&d->session->sets[RING_ALARM]);
 	for (size_t slot = 0; slot < set->cpus.cpus.n && !rc; slot++)
 		if (set->rings[slot].ring.control)
 			rc = drain_ring(d, RING_SIDEBAND, &set->rings[slot], err);

@@ -26,7 +26,7 @@ struct recording {
 	struct perfdata_facts facts;
 	struct perfdata_event file_events[SESSION_EVENTS_MAX];
 	struct bytes tracing;
-	struct pollfd *fds; /* sample rings by slot, the child, sideband rings */
+	struct pollfd *fds; /* sample rings by slot, the child, sideband and alarm rings */
 	size_t n_fds, child_fd;
 	size_t n_polled;    /* rings with a living counter */
 	uint64_t end_ns;    /* of --duration; 0: none */

@@ -27,7 +27,7 @@ static struct count count_of(int fd)
 
 static int open_again(const struct session *s, const struct counter *c, enum ring_kind kind)
 {
-	const bool in_cgroup = kind != RING_SIDEBAND && s->cgroup_fd >= 0;
+	const bool in_cgroup = kind < RING_SIDEBAND && s->cgroup_fd >= 0;
 	const struct event *e = &s->events[c->event];
 	int fd;
 
@@ -75,7 +75,7 @@ static bool reopen_set(struct session *s, enum ring_kind kind, int cpu, bool del
 		if (set->cpus.cpus.v[c->slot] != cpu)
 			continue;
 		ok = reopen(s, kind, i);
-		if (ok && (kind == RING_SIDEBAND || !delayed) && !set->rings[c->slot].rate.paused)
+		if (ok && (kind >= RING_SIDEBAND || !delayed) && !set->rings[c->slot].rate.paused)
 			ioctl(c->fd, PERF_EVENT_IOC_ENABLE, 0);
 	}
 	return ok;
@@ -94,6 +94,7 @@ bool session_reopen(struct session *s, int cpu, bool delayed)
 	/* First what tells of processes: a sample without its maps has no names. */
 	return has_slot(&s->sets[RING_SIDEBAND], cpu) &&
 	       reopen_set(s, RING_SIDEBAND, cpu, delayed) &&
+	       reopen_set(s, RING_ALARM, cpu, delayed) &&
 	       reopen_set(s, RING_SAMPLES, cpu, delayed) &&
 	       reopen_set(s, RING_SWITCHES, cpu, delayed);
 }

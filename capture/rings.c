@@ -157,12 +157,14 @@ static int map_all(struct session *s)
 
 	if (!rc)
 		rc = map_set(&s->sets[RING_SAMPLES], s->ring_bytes);
-	return rc ? rc : map_set(&s->sets[RING_SWITCHES], s->ring_bytes);
+	if (!rc)
+		rc = map_set(&s->sets[RING_SWITCHES], s->ring_bytes);
+	return rc ? rc : map_set(&s->sets[RING_ALARM], (size_t)sysconf(_SC_PAGESIZE));
 }
 
 size_t session_locked_kb(size_t ring_kb)
 {
-	return ring_kb + SESSION_SIDE_KB + 2 * (size_t)sysconf(_SC_PAGESIZE) / 1024;
+	return ring_kb + SESSION_SIDE_KB + 4 * (size_t)sysconf(_SC_PAGESIZE) / 1024;
 }
 
 /* Uses less memory: first halves what is more than needed, then the rings of other records, then
@@ -220,6 +222,8 @@ int session_map_rings(struct session *s, struct err *err)
 	rc = share_rings(samples, err);
 	if (!rc)
 		rc = share_rings(switches, err);
+	if (!rc)
+		rc = share_rings(&s->sets[RING_ALARM], err);
 	return rc ? rc : share_rings(side, err);
 }
 

@@ -202,8 +202,10 @@ static void fill_attrs(struct session *s)
 	/* Threads that are not sampled also map code that the sampled ones run. */
 	side.inherit = !s->all_processes;
 	side.enable_on_exec = s->command_pid != 0;
-	side.wakes = s->policy.call_graph == CALL_GRAPH_DWARF && !s->opt->no_touch;
 	attr_for_sideband(&s->attrs[s->n_events], &side);
+	s->has_alarm = s->policy.call_graph == CALL_GRAPH_DWARF && !s->opt->no_touch;
+	s->events[s->n_events + 1] = s->events[s->n_events];
+	attr_for_alarm(&s->attrs[s->n_events + 1], &side);
 }
 
 /* -C selects some of the online CPUs for samples; processes may start and map code on all of them.
@@ -213,7 +215,7 @@ static int choose_cpus(struct session *s, enum ring_kind kind, struct err *err)
 	struct cpu_list *online = &s->sets[RING_SIDEBAND].cpus, *cpus = &s->sets[kind].cpus;
 	int rc = 0;
 
-	if (!s->opt->cpus || kind == RING_SIDEBAND)
+	if (!s->opt->cpus || kind >= RING_SIDEBAND)
 		return cpu_list_online(cpus, err);
 	rc = cpu_list_parse(cpus, s->opt->cpus, "-C", err);
 	for (size_t i = 0, k = 0; !rc && i < cpus->cpus.n; i++) {
@@ -267,11 +269,11 @@ static int choose_processes(struct session *s, struct err *err)
 
 /* ---- opening ----------------------------------------------------------------------------- */
 
-/* Opens the sampled events, or the sideband, on all CPUs for one thread (-1: all). */
+/* Opens the sampled events, or the sideband and the alarm, on all CPUs for one thread (-1: all). */
 static int open_on_cpus(struct session *s, enum ring_kind kind, pid_t pid, struct err *err)
 {
 	size_t first = kind == RING_SAMPLES ? 0 : s->n_events;
-	size_t last = kind == RING_SAMPLES ? s->n_events : s->n_events + 1;
+	size_t last = kind == RING_SAMPLES ? s->n_events : s->n_events + 1 + s->has_alarm;
 
 	for (size_t slot = 0; slot < s->sets[kind].cpus.cpus.n; slot++)
 		for (size_t event = first; event < last; event++) {
@@ -558,6 +560,8 @@ static int prepare(struct session *s, struct err *err)
 	if (!rc)
 		rc = choose_cpus(s, RING_SIDEBAND, err);
 	if (!rc)
+		rc = choose_cpus(s, RING_ALARM, err);
+	if (!rc)
 		rc = choose_cpus(s, RING_SAMPLES, err);
 	if (!rc)
 		rc = choose_cpus(s, RING_SWITCHES, err);
@@ -652,8 +656,8 @@ void session_close(struct session *s)
 
 enum ring_kind session_ring_of(const struct session *s, size_t event)
 {
-	if (event == s->n_events)
-		return RING_SIDEBAND;
+	if (event >= s->n_events)
+		return event == s->n_events ? RING_SIDEBAND : RING_ALARM;
 	return s->events[event].is_switch || s->events[event].is_waking ? RING_SWITCHES
 									: RING_SAMPLES;
 }
@@ -674,6 +678,8 @@ void session_enable(struct session *s, enum ring_kind kind, bool on)
 		session_enable_slot(s, kind, slot, on);
 	if (kind == RING_SAMPLES)
 		session_enable(s, RING_SWITCHES, on);
+	if (kind == RING_SIDEBAND)
+		session_enable(s, RING_ALARM, on);
 }
 
 uint64_t session_any_id(const struct session *s, size_t event)

@@ -19,12 +19,15 @@
 #include "capture/switch_rate.h"
 #include "capture/targets.h"
 
-/* The sampled events, and the sideband event, which comes last. */
-#define SESSION_EVENTS_MAX (CAPTURE_EVENTS_MAX + 1)
+/* The sampled events, the sideband event, and the alarm, which come last. */
+#define SESSION_EVENTS_MAX (CAPTURE_EVENTS_MAX + 2)
 
 /* MMAP, COMM, FORK ... have their own rings, so that samples cannot fill them; so have the samples
- * of context switches, which are held up alone (switch_rate.h). */
-enum ring_kind { RING_SAMPLES, RING_SWITCHES, RING_SIDEBAND, RING_KINDS };
+ * of context switches, which are held up alone (switch_rate.h). The alarm says that a thread has
+ * begun or ended, for those whose stacks are to be touched (touch.h): its records, which the
+ * sideband has, too, are not read, but each of them wakes the reader. A wakeup costs the program
+ * some microseconds, and an exec makes some 30 records of maps. */
+enum ring_kind { RING_SAMPLES, RING_SWITCHES, RING_SIDEBAND, RING_ALARM, RING_KINDS };
 
 /* One open perf event: an event on one CPU, for one thread (and the threads it starts) or for all.
  */
@@ -60,11 +63,12 @@ struct session {
 	struct event events[SESSION_EVENTS_MAX];
 	struct perf_event_attr attrs[SESSION_EVENTS_MAX];
 	struct sample_fields layouts[SESSION_EVENTS_MAX];
-	size_t n_events; /* that are sampled; events[n_events] is the sideband */
+	size_t n_events; /* that are sampled; behind them: the sideband, the alarm */
 	struct probe_events probes;
 	struct attr_policy policy;
-	pid_t command_pid;	   /* 0: a command is not what is recorded */
-	bool all_processes;	   /* -a, or a cgroup */
+	pid_t command_pid;  /* 0: a command is not what is recorded */
+	bool all_processes; /* -a, or a cgroup */
+	bool has_alarm;
 	bool default_event;	   /* the user named none: cycles may be replaced by another */
 	int cgroup_fd;		   /* -1: none */
 	struct tid_list processes; /* processes whose threads are recorded, unless all_processes */
@@ -89,8 +93,8 @@ void session_end_events(struct session *s);
 /* Where the samples of an event go. */
 enum ring_kind session_ring_of(const struct session *s, size_t event);
 
-/* Enables or disables all counters of one kind; those of RING_SWITCHES with those of RING_SAMPLES.
- */
+/* Enables or disables all counters of one kind; those of RING_SWITCHES with those of RING_SAMPLES,
+ * those of RING_ALARM with those of RING_SIDEBAND. */
 void session_enable(struct session *s, enum ring_kind kind, bool on);
 /* Those of one CPU. */
 void session_enable_slot(struct session *s, enum ring_kind kind, size_t slot, bool on);
