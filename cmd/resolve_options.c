@@ -399,7 +399,7 @@ static const struct option_row options[] = {
 	{0, "off-cpu-thresh", NULL, "MS", "without waits that are shorter",
 	 SETS_BY(load.off_cpu_least_ns, uint64_t, set_off_cpu_least)},
 	HEADING("stacks"),
-	{0, "max-stack", NULL, "N", "at most N user frames",
+	{0, "max-stack", NULL, "N", "at most N user frames (script: of all frames)",
 	 SETS_NUMBER(load.unwind.max_frames, UNWIND_FRAMES_MAX)},
 	{0, "unwinder", NULL, "NAME",
 	 "cfi (default), libdw (the slow reference), fp (frame pointers)",
@@ -773,6 +773,7 @@ static int finish_options(struct resolve *r, struct err *err)
 	if (r->inputs.n == 1 && strcmp(r->inputs.v[0], "-"))
 		r->output.source = base_name(r->inputs.v[0]);
 	r->output.top.children = is_given(r, "children");
+	r->output.script.max_frames = r->load.unwind.max_frames;
 	if (!r->output_path)
 		suit_terminal(r);
 	r->output.source_root = r->load.modules.symfs;

@@ -14,6 +14,7 @@
 #include "output/formats.h"
 #include "profile/profile.h"
 
+#include <limits.h>
 #include <linux/perf_event.h>
 
 #include "reader/reader.h"
@@ -366,9 +367,10 @@ static void add_stack(struct script *s, const struct profile_log_entry *e)
 	uint32_t node = e->node;
 	bool stitched = false;
 	size_t frame = 0;
+	unsigned left = s->opt->script.max_frames ? s->opt->script.max_frames : UINT_MAX;
 
 	text_char(&s->out, '\n');
-	for (; node; node = p->nodes.v[node].parent) {
+	for (; node && left; node = p->nodes.v[node].parent, left--) {
 		uint32_t location = p->nodes.v[node].location;
 		const struct block *b = &s->blocks.v[location];
 

@@ -149,6 +149,7 @@ struct script_options {
 	bool no_chain;	      /* --hide-call-graph */
 	bool relative, delta; /* times since the first sample, or since the one before */
 	const char *stop_at;  /* --stop-bt: names with commas between them; NULL: none */
+	unsigned max_frames;  /* of a stack, from the leaf on, of kernel and user; 0: all */
 	unsigned as_6_1;      /* not 0: the columns of perf 6.1 instead of 6.12 and later */
 };
 

@@ -8,13 +8,15 @@ are not here, and LBR call graphs (tests/e2e/README.md); and simpleperf's maps o
 have the names that simpleperf gave them. Of perf_with_add_counter perf prints each sample twice (test_corpus_perf.py).
 
 Where no frame is left out, the whole text is compared, byte for byte, with the columns of this machine's perf (6.1, or 6.12 and later). Lines may
-differ in the ways of CLASSES alone, which say who is right."""
+differ in the ways of CLASSES alone, which say who is right. So is the text with options: of OPTIONS each file has one other (LONG=1: all)."""
 import collections
 import os
 import re
+import zlib
 
 from common import RESOLVE, TOP, Tap, have, run
 from recorder import perf_version, same_comm
+from tap import LONG
 
 CORPUS = os.path.join(TOP, "../shared/corpus")
 HEADER = re.compile(r"^\s*(?P<comm>\S.*?|)\s+(?P<tid>-?\d+)\s+(?:\[(?P<cpu>\d+)\]\s+)?(?:(?P<time>\d+\.\d+):)?\s*"
@@ -35,6 +37,8 @@ CLASSES = {
     # perf forgets a thread at its exit record (recorder.same_comm); 6.1 does not. We are right.
     "threads without a name": (r"^ *(\S+) ", lambda a, b: re.match(r":\d+$", a) and same_comm(a, b, a[1:])),
 }
+OPTIONS = [["-F", "comm,tid,time,ip,sym,dso"], ["-F", "event,ip,sym,symoff,dso"], ["-F", "+pid"], ["-F", "-period"], ["-F", "misc,comm"], ["-F", "comm,event,trace"], ["--ns"],
+           ["--reltime"], ["--deltatime"], ["-G"], ["--max-stack", "5"], ["-F", "comm,event,ip,dso", "-G"], ["-F", "comm"]]
 t = Tap()
 
 
@@ -48,18 +52,18 @@ def explain(theirs, ours, classes):
     return theirs.split() == ours.split()  # a longer name moves what is beside it
 
 
-def whole(name, path):
+def whole(name, path, chosen=()):
     version = perf_version()
     if version != (6, 1) and version < (6, 12):
         return t.skip(f"{name}: the whole text", f"perf {version}: its columns are neither those of 6.1 nor those of 6.12")
-    options = ["-f", "--no-inline", "--no-demangle", "--max-stack", "1024", "-i", path]
+    options = ["-f", "--no-inline", "--no-demangle", *(() if "--max-stack" in chosen else ("--max-stack", "1024")), *chosen, "-i", path]
     theirs = run(["perf", "script", *options], check=False).stdout.splitlines()
     compat = ["--compat=6.1"] if version == (6, 1) else []
     ours = run([RESOLVE, "-q", "--no-cache", "-f", "script", *compat, *options[1:]], check=False).stdout.splitlines()
     classes = collections.Counter()
     wrong = [(a, b) for a, b in zip(theirs, ours) if a != b and not explain(a, b, classes)]
     said = ", ".join(f"{n} in {what}" for what, n in classes.items())
-    t.check(len(theirs) == len(ours) > 0 and not wrong, f"{name}: {len(ours)} lines as perf {version[0]}.{version[1]} prints them{'; ' + said if said else ''}",
+    t.check(len(theirs) == len(ours) > 0 and not wrong, f"{name}: {' '.join([*chosen, ''])}{len(ours)} lines as perf {version[0]}.{version[1]} prints them{'; ' + said if said else ''}",
             len(theirs), len(ours), wrong[:2])
 
 
@@ -107,6 +111,8 @@ def compare(name, row):
         t.check(not wrong, f"{name}: the addresses of {sum(len(s[1]) for s in ours)} frames", wrong[:1])
         if not name.startswith("simpleperf/"):
             whole(name, path)
+            for chosen in OPTIONS if LONG else OPTIONS[zlib.crc32(name.encode()) % len(OPTIONS)::len(OPTIONS)]:
+                whole(name, path, chosen)
     return True
 
 

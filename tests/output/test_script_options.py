@@ -43,6 +43,8 @@ tap.check(times("--reltime", "--ns") == ["0.000000000", "0.000200000", "0.000600
 text, _ = ours("-G", "t.txt")
 tap.check(text.count("\n") == 3 and re.search(r"cycles:u:  +401000 leaf\+0x0 \(/bin/p\)$", text, re.M), "-G: a line for each sample", text)
 tap.check(ours("--hide-call-graph", "t.txt")[0] == text, "--hide-call-graph is -G")
+text, _ = ours("--max-stack", "2", "t.txt")
+tap.check(re.findall(r"[0-9a-f]+ (\w+)\+", text) == ["leaf", "mid", "other", "main", "leaf", "mid"], "--max-stack: of all frames", text)
 text, _ = ours("--stop-bt", "mid,nope", "t.txt")
 tap.check(re.findall(r"[0-9a-f]+ (\w+)\+", text) == ["leaf", "mid", "other", "main", "leaf", "mid"], "--stop-bt: the function itself is still there", text)
 text, _ = ours("-S", "other", "t.txt")
@@ -82,7 +84,7 @@ else:
     run(["gcc", "-O1", "-g", "-fno-omit-frame-pointer", "-o", "w", "w.c"])
     perf_record("-e", "cpu-clock:u", "-F", "999", "-g", "-o", "w.data", "./w")
     compat = ["--compat=6.1"] if version == (6, 1) else []
-    for options in ([], ["-G"], ["--reltime"], ["--deltatime", "--ns"], ["--stop-bt", "mid"], ["-S", "leaf"], ["-c", "w", "-F", "comm,pid,tid,time,ip,sym"],
+    for options in ([], ["-G"], ["--reltime"], ["--deltatime", "--ns"], ["--stop-bt", "mid"], ["-S", "leaf"], ["--max-stack", "2"], ["-c", "w", "-F", "comm,pid,tid,time,ip,sym"],
                     ["-F", "sw:comm,ip,sym"], ["-F", "+pid,-period"]):
         theirs = subprocess.run(["perf", "script", "-f", "--no-inline", "--no-demangle", *options, "-i", "w.data"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         have, err = ours("--no-inline", "--no-demangle", *compat, *options, "w.data")
