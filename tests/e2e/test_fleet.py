@@ -9,6 +9,7 @@ import re
 import subprocess
 import tarfile
 import threading
+import urllib.request
 
 from common import RESOLVE, TOP, Tap, have
 
@@ -35,6 +36,11 @@ class Server(http.server.BaseHTTPRequestHandler):
         self.send_response(200)
         self.end_headers()
 
+    def log_message(self, *args):
+        pass
+
+
+class Files(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *args):
         pass
 
@@ -71,6 +77,29 @@ if have("curl"):
     tap.check(body == open("all.pb.gz", "rb").read() and gzip.decompress(body), "what Pyroscope gets is pprof")
     kind, body = posted.get("/v1development/profiles", (None, b""))
     tap.check(kind == "application/x-protobuf" and body == open("all.otlp", "rb").read() and body[0] == 0x0a, "what a collector gets is OTLP", kind)
+# ---- Parca's scraper (pkg/scrape, pkg/config of parca-dev/parca, commit 3b5647cd9e2a): a GET of each kind that is on, which must answer 200 with a
+# profile that the library of Go's pprof takes; kinds that the file does not name are on.
+shown_sum = subprocess.run([RESOLVE, "-q", "all.pb.gz"], capture_output=True, text=True, check=True).stdout
+recipe = text[text.index("    scrape_configs:"):]
+recipe = recipe[:recipe.index("\n\n")]
+kinds = {k: dict(re.findall(r"(\w+): ([^,}]+)", v)) for k, v in re.findall(r"^ +(\w+): \{(.*)\}$", recipe, re.M)}
+tap.check(set(kinds) == {"process_cpu", "memory", "block", "goroutine", "mutex"} and [k for k in kinds if kinds[k]["enabled"] == "true"] == ["process_cpu"],
+          "Parca asks for one kind", kinds)
+target = re.search(r'targets: \["([^/"]+):\d+"\]', recipe)  # a name without a path, as it demands
+files = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Files)
+threading.Thread(target=files.serve_forever, daemon=True).start()
+with urllib.request.urlopen(f"http://127.0.0.1:{files.server_port}{kinds['process_cpu']['path']}") as answer:
+    status, body = answer.status, answer.read()
+with open("scraped", "wb") as f:
+    f.write(body)
+tap.check(target and status == 200 and body == open("all.pb.gz", "rb").read() and body[:2] == b"\x1f\x8b", "what Parca scrapes is the file", status, len(body))
+if have("go"):
+    p = subprocess.run(["go", "tool", "pprof", "-raw", "scraped"], capture_output=True, text=True, check=False)
+    total = sum(int(v) for v in re.findall(r"^ +\d+ +(\d+):", p.stdout, re.M))
+    tap.check(p.returncode == 0 and total == sum(int(line.rsplit(" ", 1)[1]) for line in shown_sum.splitlines()), "the scraper's library reads all samples", p.stderr[-300:], total)
+else:
+    tap.skip("the scraper's library", "no go")
+files.shutdown()
 tap.check(open("shard.sh").read().startswith("#!/"), "shard.sh begins with its interpreter, as sbatch wants it")
 server.shutdown()
 tap.end()
