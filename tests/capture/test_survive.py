@@ -202,8 +202,10 @@ else:
     try:
         until_recorded(c, spin.pid)
         set_online("0")
-        time.sleep(1.5)
-        set_online("1")
+        try:
+            time.sleep(1.5)
+        finally:  # whatever ends this test
+            set_online("1")
         there = True
     except OSError as e:
         there = False
