@@ -20,6 +20,7 @@
 #include "capture/code_ranges.h"
 #include "capture/mmap2.h"
 #include "capture/session.h"
+#include "capture/v8_watch.h"
 #include "functions/functions.h"
 #include "runtimes/runtimes.h"
 
@@ -82,6 +83,7 @@ struct process {
 	struct hash_table seen, seen_places;
 	struct hotspot *hotspot; /* of the reading thread */
 	struct code_copy copy;
+	struct v8_watch v8; /* V8's functions */
 	struct code_log log;
 	struct hotspot_counts counts;
 	struct err why; /* code ERR_OK: it could be read */
@@ -128,6 +130,7 @@ static void process_done(struct process *p)
 	code_ranges_done(&p->ranges);
 	code_copy_done(&p->copy);
 	hotspot_free(p->hotspot);
+	v8_watch_done(&p->v8);
 	code_log_done(&p->log);
 }
 
@@ -183,21 +186,9 @@ static bool ends_in(const char *path, const char *end)
 	return n >= m && !strcmp(path + n - m, end);
 }
 
-/* V8's code keeps frame pointers: only of what has run when a sample was taken the bytes are
- * needed, as it may not have made its frame yet. */
-static bool is_v8(const char *path)
-{
-	static const char *const names[] = {"/node", "/chrome", "/chromium", "/electron", "/deno"};
-
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (ends_in(path, names[i]))
-			return true;
-	return strstr(path, "/libnode.so") || strstr(path, "/libv8");
-}
-
 static void note_map(struct runtime_watch *w, const struct mmap2 *m)
 {
-	const bool is_jvm = ends_in(m->path, "/libjvm.so"), v8 = is_v8(m->path);
+	const bool is_jvm = ends_in(m->path, "/libjvm.so"), v8 = v8_watch_is(m->path);
 	const bool has_code = code_ranges_are(m), is_stack = str_starts_with(m->path, "[stack");
 	struct process *p;
 
@@ -226,6 +217,8 @@ static void note_exec(struct runtime_watch *w, uint32_t pid)
 	p->methods.n = p->places.n = 0;
 	hash_done(&p->seen);
 	hash_done(&p->seen_places);
+	p->v8.todo.n = 0;
+	hash_done(&p->v8.seen);
 }
 
 static void note_fork(struct runtime_watch *w, uint32_t pid, uint32_t parent)
@@ -305,6 +298,20 @@ static void want_code(struct runtime_watch *w, struct process *p, uint64_t addr)
 	}
 }
 
+/* V8's code keeps frame pointers: only of what has run when a sample was taken the bytes are
+ * needed, as it may not have made its frame yet. Names are needed of all. */
+static void look_at_v8(struct runtime_watch *w, struct process *p, const struct sample_facts *f)
+{
+	const uint64_t due = p->last_ns + URGENT_NS, paid = paid_ns(p);
+
+	if (!v8_watch_scan(&p->v8, &p->ranges, f, p->busy))
+		return;
+	if (p->due_ns > due || !p->due_ns) {
+		p->due_ns = due < paid ? paid : due;
+		pthread_cond_signal(&w->wake);
+	}
+}
+
 /* Words that are addresses of code, and interpreter frames of HotSpot: a record whose return
  * address is in code without a file; below it the caller's stack pointer and, at the third word,
  * the method (frame_x86.hpp). */
@@ -358,10 +365,14 @@ static void look_at_sample(struct runtime_watch *w, struct process *p, const str
 	}
 	if (f->ip && code_ranges_find(&p->ranges, f->ip))
 		want_code(w, p, f->ip);
-	if (f->stack && f->sp && (p->is_jvm || !p->is_v8) && may_scan(w, f->time_ns)) {
-		may_be_method(p, f->bx); /* of the method that is being entered */
-		scan_stack(w, p, f);
+	if (!f->stack || !f->sp || !may_scan(w, f->time_ns))
+		return;
+	if (p->is_v8 && !p->is_jvm) {
+		look_at_v8(w, p, f);
+		return;
 	}
+	may_be_method(p, f->bx); /* of the method that is being entered */
+	scan_stack(w, p, f);
 }
 
 void runtime_watch_sample(struct runtime_watch *w, const struct sample_facts *f)
@@ -427,6 +438,7 @@ static void forget(struct process *p)
 	hotspot_free(p->hotspot);
 	p->hotspot = NULL;
 	p->tries = 0;
+	v8_watch_forget(&p->v8, &p->log);
 	code_copy_reset(&p->copy);
 }
 
@@ -458,7 +470,7 @@ static void plan_next(struct process *p, uint64_t now)
 	if (interval > LONGEST_NS && p->is_jvm)
 		interval = LONGEST_NS;
 	p->due_ns = now + interval;
-	if (p->places.n && p->due_ns > now + URGENT_NS)
+	if ((p->places.n || p->v8.todo.n) && p->due_ns > now + URGENT_NS)
 		p->due_ns = now + URGENT_NS;
 	if (p->due_ns < paid)
 		p->due_ns = paid;
@@ -468,6 +480,7 @@ static void plan_next(struct process *p, uint64_t now)
 struct turn {
 	uint64_t *methods, *places;
 	size_t n_methods, n_places;
+	struct v8_todo v8;
 	struct code_ranges ranges;
 	bool is_jvm, is_v8, is_new, again;
 };
@@ -484,6 +497,7 @@ static void begin_turn(struct process *p, struct turn *t)
 			   .is_v8 = p->is_v8,
 			   .is_new = p->is_new,
 			   .again = now >= p->again_ns};
+	t->v8 = v8_watch_take(&p->v8, t->again);
 	if (t->again)
 		p->again_ns = now + AGAIN_NS;
 	if (!p->is_jvm)
@@ -511,6 +525,8 @@ static void read_process(struct process *p, const struct turn *t)
 	p->copy.alone = t->is_v8;
 	code_copy_take(&p->copy, p->pid, &t->ranges, t->places, t->n_places, t->again, now,
 		       &p->log);
+	if (t->is_v8 && p->log.bytes.n <= LOG_MAX)
+		v8_watch_read(&p->v8, p->pid, &t->v8, false, &p->log);
 }
 
 /* Called with the lock, which is released meanwhile. */
@@ -524,12 +540,19 @@ static void take_turn(struct runtime_watch *w, struct process *p)
 	read_process(p, &t);
 	free(t.methods);
 	free(t.places);
+	free(t.v8.v);
 	code_ranges_done(&t.ranges);
 	pthread_mutex_lock(&w->lock);
 	p->busy = false;
-	p->is_gone |= p->counts.is_gone || p->copy.is_gone;
+	p->is_gone |= p->counts.is_gone || p->copy.is_gone || p->v8.counts.is_gone;
 	p->cost_ns += now_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
 	plan_next(p, now_ns(CLOCK_MONOTONIC));
+}
+
+/* Of what is no JVM. */
+static bool has_work(const struct process *p)
+{
+	return p->places.n || p->copy.pages.n || p->v8.todo.n;
 }
 
 /* The process whose turn it is; NULL: none yet, *next_ns: when to look again. */
@@ -541,8 +564,7 @@ static struct process *next_turn(const struct runtime_watch *w, uint64_t now, ui
 	for (size_t i = 0; i < w->processes.n; i++) {
 		struct process *p = w->processes.v[i];
 
-		if (!is_read(p) || p->is_gone || !p->samples ||
-		    (!p->is_jvm && !p->places.n && !p->copy.pages.n))
+		if (!is_read(p) || p->is_gone || !p->samples || (!p->is_jvm && !has_work(p)))
 			continue;
 		if (p->due_ns <= now && (!found || p->due_ns < found->due_ns))
 			found = p;
@@ -687,8 +709,10 @@ void runtime_watch_finish(struct runtime_watch *w, struct bytes *section, struct
 		if (p->busy) /* in a process that was forked: what has it is not whole */
 			continue;
 		p->again_ns = 0;
-		if (!p->is_gone && (p->is_jvm ? p->samples : p->places.n || p->copy.pages.n))
+		if (!p->is_gone && (p->is_jvm ? p->samples : has_work(p)))
 			take_turn(w, p);
+		if (p->v8.v8)
+			v8_watch_read(&p->v8, p->pid, &(struct v8_todo){0}, true, &p->log);
 		note_process(p, r);
 		if (p->log.bytes.n > CODE_LOG_HEADER_BYTES)
 			add_process(p, section);

@@ -25,12 +25,15 @@ static uint64_t register_at(const struct sample_fields *l, struct buf b, unsigne
 	return buf_u64(&b);
 }
 
-/* asm/perf_regs.h: PERF_REG_X86_BX, in which HotSpot has the method that it enters. */
-static uint64_t method_register(const struct sample_fields *l, struct buf b)
+/* asm/perf_regs.h: PERF_REG_X86_BX, in which HotSpot has the method that it enters; and
+ * PERF_REG_X86_BP, the frame pointer. */
+enum { PERF_BX = 1, PERF_BP = 6 };
+
+static uint64_t x86_register(const struct sample_fields *l, struct buf b, unsigned bit)
 {
 	const struct processor *here = processor_here();
 
-	return here && here->insn_set == INSN_SET_X86 ? register_at(l, b, 1) : 0;
+	return here && here->insn_set == INSN_SET_X86 ? register_at(l, b, bit) : 0;
 }
 
 /* perf_event.h, PERF_RECORD_SAMPLE: the fields in the order in which the kernel writes them, as far
@@ -63,7 +66,8 @@ static void skip_to_stack(const struct sample_fields *l, struct buf *b, struct s
 
 		f->sp = register_at(l, *b, here ? here->perf_sp : 63);
 		f->ip = register_at(l, *b, here ? here->perf_ip : 63);
-		f->bx = method_register(l, *b);
+		f->bx = x86_register(l, *b, PERF_BX);
+		f->bp = x86_register(l, *b, PERF_BP);
 		buf_skip(b, 8 * (uint64_t)__builtin_popcountll(l->user_regs));
 	}
 }

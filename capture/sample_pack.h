@@ -20,7 +20,7 @@ struct sample_facts {
 	uint32_t pid, tid;
 	uint64_t abi;	      /* PERF_SAMPLE_REGS_ABI_* of the user's registers */
 	uint64_t ip, sp;      /* the user's pc and stack pointer; 0: not known */
-	uint64_t bx;	      /* x86: this register; else 0 */
+	uint64_t bx, bp;      /* x86: these registers; else 0 */
 	const uint8_t *stack; /* the dump, in the record; NULL: none */
 	uint64_t stack_bytes; /* that were copied */
 	/* Where in it arguments and environment begin, which became zeros; stack_bytes: nowhere. */

@@ -148,7 +148,7 @@ static struct scheduler *scheduler_new(struct loaded *p, const struct load_optio
 	c->p = p;
 	c->opt = opt;
 	c->unwind = opt->unwind;
-	c->unwind.places |= !opt->no_stitch;
+	c->unwind.places |= !opt->no_stitch || p->jit;
 	c->values = opt->values;
 	c->unwind.jit = p->jit;
 	if (!c->unwind.arch)

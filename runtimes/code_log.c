@@ -148,3 +148,10 @@ void code_log_add_bytes(struct code_log *l, uint64_t now_ns, uint64_t start, con
 	put(l, bytes, n);
 	end_record(l, at);
 }
+
+void code_log_append(struct code_log *to, const struct code_log *from, size_t at, size_t end)
+{
+	to->failed |= from->failed;
+	if (!from->failed)
+		put(to, from->bytes.v + at, end - at);
+}

@@ -1,17 +1,16 @@
 /* hotspot_tables.c - the tables of libjvm.so: where the fields of its structures are.
  *
  * Source of truth: src/hotspot/share/runtime/vmStructs.hpp (the tables) and vmStructs.cpp (the rows
- * of each release). The symbols are found by the dynamic section of libjvm.so in memory (gABI,
- * Dynamic Section; the GNU hash table), so that its file is not needed. */
-#include <elf.h>
+ * of each release). */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "runtimes/hotspot.h"
+#include "runtimes/remote_symbols.h"
 
-/* Limits on what the process says: entries of a table, length of a chain of symbols. */
-enum { ENTRIES_MAX = 8192, CHAIN_MAX = 4096, DYNAMIC_MAX = 256, PHDRS_MAX = 64, STRIDE_MAX = 256 };
+/* Limits on what the process says: entries of a table. */
+enum { ENTRIES_MAX = 8192, STRIDE_MAX = 256 };
 
 static const struct {
 	enum hotspot_field field;
@@ -100,112 +99,6 @@ static const char *const types[SIZE_N] = {
 static const char *const line_flags[] = {"ConstMethod::_has_linenumber_table",
 					 "ConstMethodFlags::_misc_has_linenumber_table"};
 
-/* ---- symbols ----------------------------------------------------------------------------- */
-
-struct symbols {
-	struct remote *mem;
-	uint64_t base, symtab, strtab, gnu_hash;
-};
-
-static bool find_dynamic(struct symbols *s, uint64_t *ret)
-{
-	Elf64_Ehdr eh;
-	Elf64_Phdr ph;
-
-	if (!remote_read(s->mem, s->base, &eh, sizeof eh) ||
-	    memcmp(eh.e_ident, ELFMAG, SELFMAG) != 0 || eh.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    eh.e_phentsize != sizeof ph || eh.e_phnum > PHDRS_MAX)
-		return false;
-	for (unsigned i = 0; i < eh.e_phnum; i++)
-		if (remote_read(s->mem, s->base + eh.e_phoff + i * sizeof ph, &ph, sizeof ph) &&
-		    ph.p_type == PT_DYNAMIC) {
-			*ret = s->base + ph.p_vaddr;
-			return true;
-		}
-	return false;
-}
-
-/* glibc's loader adds the base to these addresses, when it has come so far; musl's leaves them. */
-static uint64_t address_of(const struct symbols *s, uint64_t ptr)
-{
-	return ptr && ptr < s->base ? s->base + ptr : ptr;
-}
-
-static bool symbols_open(struct symbols *s)
-{
-	uint64_t at;
-	Elf64_Dyn d;
-
-	if (!find_dynamic(s, &at))
-		return false;
-	for (unsigned i = 0; i < DYNAMIC_MAX; i++, at += sizeof d) {
-		if (!remote_read(s->mem, at, &d, sizeof d) || d.d_tag == DT_NULL)
-			break;
-		if (d.d_tag == DT_SYMTAB)
-			s->symtab = d.d_un.d_ptr;
-		else if (d.d_tag == DT_STRTAB)
-			s->strtab = d.d_un.d_ptr;
-		else if (d.d_tag == DT_GNU_HASH)
-			s->gnu_hash = d.d_un.d_ptr;
-	}
-	s->symtab = address_of(s, s->symtab);
-	s->strtab = address_of(s, s->strtab);
-	s->gnu_hash = address_of(s, s->gnu_hash);
-	return s->symtab && s->strtab && s->gnu_hash;
-}
-
-static uint32_t gnu_hash(const char *name)
-{
-	uint32_t h = 5381;
-
-	for (; *name; name++)
-		h = h * 33 + (uint8_t)*name;
-	return h;
-}
-
-static bool symbol_is(struct symbols *s, uint32_t i, const char *name, uint64_t *ret)
-{
-	char text[64];
-	Elf64_Sym sym;
-
-	if (!remote_read(s->mem, s->symtab + i * sizeof sym, &sym, sizeof sym) ||
-	    !remote_text(s->mem, s->strtab + sym.st_name, text, sizeof text) ||
-	    strcmp(text, name) != 0)
-		return false;
-	*ret = s->base + sym.st_value;
-	return true;
-}
-
-/* The address of a symbol. */
-static bool symbol_find(struct symbols *s, const char *name, uint64_t *ret)
-{
-	const uint32_t hash = gnu_hash(name);
-	uint32_t head[4], i, link; /* buckets, first symbol, words of the filter, shift */
-	uint64_t buckets;
-
-	if (!remote_read(s->mem, s->gnu_hash, head, sizeof head) || !head[0])
-		return false;
-	buckets = s->gnu_hash + sizeof head + 8ull * head[2];
-	if (!remote_u32(s->mem, buckets + 4ull * (hash % head[0]), &i) || i < head[1])
-		return false;
-	for (unsigned n = 0; n < CHAIN_MAX; n++, i++) {
-		if (!remote_u32(s->mem, buckets + 4ull * head[0] + 4ull * (i - head[1]), &link))
-			return false;
-		if ((link | 1) == (hash | 1) && symbol_is(s, i, name, ret))
-			return true;
-		if (link & 1)
-			return false;
-	}
-	return false;
-}
-
-static bool symbol_value(struct symbols *s, const char *name, uint64_t *ret)
-{
-	uint64_t at;
-
-	return symbol_find(s, name, &at) && remote_u64(s->mem, at, ret);
-}
-
 /* ---- tables ------------------------------------------------------------------------------ */
 
 /* Where the columns of one table are. */
@@ -213,19 +106,19 @@ struct table {
 	uint64_t rows, stride, type, field, of, value, address;
 };
 
-static bool column(struct symbols *s, const char *prefix, const char *name, uint64_t *ret)
+static bool column(struct remote_symbols *s, const char *prefix, const char *name, uint64_t *ret)
 {
 	char text[64];
 
 	snprintf(text, sizeof text, "%s%s", prefix, name);
-	return symbol_value(s, text, ret) && *ret < STRIDE_MAX;
+	return remote_symbol_u64(s, text, ret) && *ret < STRIDE_MAX;
 }
 
-static bool structs_open(struct symbols *s, struct table *t)
+static bool structs_open(struct remote_symbols *s, struct table *t)
 {
 	static const char entry[] = "gHotSpotVMStructEntry";
 
-	return symbol_value(s, "gHotSpotVMStructs", &t->rows) &&
+	return remote_symbol_u64(s, "gHotSpotVMStructs", &t->rows) &&
 	       column(s, entry, "ArrayStride", &t->stride) &&
 	       column(s, entry, "TypeNameOffset", &t->type) &&
 	       column(s, entry, "FieldNameOffset", &t->field) &&
@@ -234,21 +127,21 @@ static bool structs_open(struct symbols *s, struct table *t)
 	       column(s, entry, "AddressOffset", &t->address) && t->stride;
 }
 
-static bool types_open(struct symbols *s, struct table *t)
+static bool types_open(struct remote_symbols *s, struct table *t)
 {
 	static const char entry[] = "gHotSpotVMTypeEntry";
 
-	return symbol_value(s, "gHotSpotVMTypes", &t->rows) &&
+	return remote_symbol_u64(s, "gHotSpotVMTypes", &t->rows) &&
 	       column(s, entry, "ArrayStride", &t->stride) &&
 	       column(s, entry, "TypeNameOffset", &t->type) &&
 	       column(s, entry, "SizeOffset", &t->value) && t->stride;
 }
 
-static bool constants_open(struct symbols *s, struct table *t)
+static bool constants_open(struct remote_symbols *s, struct table *t)
 {
 	static const char entry[] = "gHotSpotVMIntConstantEntry";
 
-	return symbol_value(s, "gHotSpotVMIntConstants", &t->rows) &&
+	return remote_symbol_u64(s, "gHotSpotVMIntConstants", &t->rows) &&
 	       column(s, entry, "ArrayStride", &t->stride) &&
 	       column(s, entry, "NameOffset", &t->type) &&
 	       column(s, entry, "ValueOffset", &t->value) && t->stride;
@@ -380,15 +273,15 @@ static int not_ready(struct err *err)
 
 int hotspot_read_tables(struct hotspot *h, uint64_t libjvm, struct err *err)
 {
-	struct symbols s = {.mem = &h->mem, .base = libjvm};
+	struct remote_symbols s;
 	struct table structs = {0}, sizes = {0}, constants = {0};
 	bool opened;
 	uint64_t at;
 
 	for (size_t i = 0; i < AT_N; i++)
 		h->at[i] = HOTSPOT_NONE;
-	opened = symbols_open(&s);
-	if (opened && !symbol_find(&s, "gHotSpotVMStructs", &at) && !h->mem.is_gone)
+	opened = remote_symbols_open(&s, &h->mem, libjvm);
+	if (opened && !remote_symbol(&s, "gHotSpotVMStructs", &at) && !h->mem.is_gone)
 		return err_set(err, ERR_UNSUPPORTED, "libjvm.so",
 			       "has no tables of its structures (gHotSpotVMStructs)");
 	if (!opened || !structs_open(&s, &structs) || !types_open(&s, &sizes))

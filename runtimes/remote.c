@@ -33,10 +33,15 @@ void remote_close(struct remote *r)
 	*r = (struct remote){.fd = -1};
 }
 
-void remote_renew(struct remote *r, uint64_t budget)
+void remote_forget(struct remote *r)
 {
 	for (size_t i = 0; i < REMOTE_PAGES; i++)
 		r->pages[i].addr = 0;
+}
+
+void remote_renew(struct remote *r, uint64_t budget)
+{
+	remote_forget(r);
 	r->budget = budget;
 }
 

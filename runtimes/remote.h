@@ -26,6 +26,8 @@ int remote_open(struct remote *r, pid_t pid, struct err *err);
 void remote_close(struct remote *r);
 /* Forgets the cached pages, and allows `budget` reads. */
 void remote_renew(struct remote *r, uint64_t budget);
+/* Forgets the cached pages. */
+void remote_forget(struct remote *r);
 
 /* All return false, and zeros, if not everything can be read. */
 bool remote_read(struct remote *r, uint64_t addr, void *to, size_t n);

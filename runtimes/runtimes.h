@@ -90,6 +90,9 @@ void code_log_add(struct code_log *l, uint64_t now_ns, const struct code_log_pie
 void code_log_add_bytes(struct code_log *l, uint64_t now_ns, uint64_t start, const uint8_t *bytes,
 			size_t n);
 
+/* Copies records of a log that has no header, and is of the same process, to the end of another. */
+void code_log_append(struct code_log *to, const struct code_log *from, size_t at, size_t end);
+
 /* ---- hotspot.c ------------------------------------------------------------------------------- */
 
 struct hotspot; /* opaque */
@@ -118,5 +121,41 @@ bool hotspot_knows(const struct hotspot *h, uint64_t addr);
  * written before, or is none. Returns 0 or -ERR_NOMEM. */
 int hotspot_method(struct hotspot *h, uint64_t method, uint64_t now_ns, struct code_log *log,
 		   struct hotspot_counts *counts);
+
+/* ---- v8.c ------------------------------------------------------------------------------------
+ *
+ * V8 exports where the fields of its objects are, for postmortem debuggers (v8dbg_*). Its heap is
+ * read for what frames of samples have shown: addresses of code, JSFunctions and bytecode. */
+
+struct v8; /* opaque */
+
+struct v8_span {
+	uint64_t start, end;
+};
+/* A frame of a sample: its address, if that is in code without a file, else 0; and two words of it:
+ * its function, and what would be its bytecode (0: it is none). */
+struct v8_seen {
+	uint64_t pc, function, bytecode, time_ns;
+};
+struct v8_counts {
+	uint64_t functions; /* pieces of code and of bytecode that were named */
+	uint64_t torn;	    /* left out, because what was read did not fit together */
+	uint64_t changed;   /* were freed, moved or replaced later */
+	bool is_cut;	    /* a limit was reached */
+	bool is_gone;	    /* the process has ended */
+};
+
+/* `file`: address of the first byte of the file with V8 in the process. Returns as
+ * hotspot_open(). */
+int v8_open(struct v8 **ret, pid_t pid, uint64_t file, struct err *err);
+void v8_free(struct v8 *v); /* NULL is allowed */
+/* Reads the functions of what was seen, as far as they are not known. Returns 0 or -ERR_NOMEM. */
+int v8_look(struct v8 *v, const struct v8_seen *seen, size_t n, struct v8_counts *counts);
+/* Compares all that is known with what is there now, and writes what has changed since the last
+ * time, and what was read since. Returns 0 or -ERR_NOMEM. */
+int v8_write(struct v8 *v, struct code_log *log, struct v8_counts *counts);
+/* True if the code at this address, or this bytecode, has a name. */
+bool v8_knows(const struct v8 *v, uint64_t pc);
+bool v8_knows_bytecode(const struct v8 *v, uint64_t bytecode);
 
 #endif

@@ -239,7 +239,7 @@ static int jit_symbols(struct symbol_source *s, struct lookups *l, struct err *e
 		const struct jitdump *d;
 		const struct func *f = find_in_dumps(j, v, &d);
 
-		if (!f)
+		if (!f || !*f->name) /* what is not known from some time on has no name */
 			f = functab_find(&j->map, v->key, &cursor);
 		lookup_set(v, s, NULL, f, v->key);
 		if (!f && s->miss != SYM_MISS_FOUND)

@@ -157,6 +157,9 @@ static void worker_run_batch(void *state, const struct perf_sample *const *sampl
 		w = &worker->walks[i];
 		if (w->stop == WALK_NEEDS_ALL)
 			w->stop = walk_again(w);
+		if (w->next_place && w->is_described)
+			v8_name_frames(w, sinks[i].frames + sinks[i].n,
+				       sinks[i].places + sinks[i].n, (size_t)(w->next - w->frames));
 		sinks[i].n = (size_t)(w->next - sinks[i].frames);
 		sinks[i].bottom = w->memory.sp;
 		if (w->stop == UNWIND_STOP_END && w->c.sp_known)

@@ -108,6 +108,9 @@ static bool is_described(struct walk *w, uint64_t ip)
 		a->is_described = !jit_cursor_seek(&w->worker->jitdumps, w->s, &dump, NULL) &&
 				  dump &&
 				  jitdump_unwind_info(dump, ip, jit_sample_time(w->s), &a->info);
+		/* The recorder names functions of V8, of which it says no more. */
+		a->is_described = a->is_described && (a->info.code || a->info.size ||
+						      a->info.frame_kind != JIT_FRAME_NONE);
 		a->is_known = true;
 		a->ip = ip;
 	}
@@ -120,6 +123,18 @@ bool jit_bytecode_find(struct walk *w, uint64_t method, uint64_t *start, uint64_
 
 	return w->is_described && !jit_cursor_seek(&w->worker->jitdumps, w->s, &dump, NULL) &&
 	       dump && jitdump_bytecode(dump, method, start, end);
+}
+
+bool jit_is_named(struct walk *w, uint64_t ip)
+{
+	struct func_cursor cursor = {0};
+	const struct jitdump *dump;
+	const struct func *f;
+
+	if (jit_cursor_seek(&w->worker->jitdumps, w->s, &dump, NULL) || !dump)
+		return false;
+	f = jitdump_find(dump, ip, jit_sample_time(w->s), &cursor);
+	return f && *f->name;
 }
 
 bool jit_info_find(struct walk *w, uint64_t ip, struct jit_unwind_info *ret)

@@ -264,6 +264,8 @@ enum unwind_stop jit_step(struct walk *w, struct cursor *c);
 /* jit_info.c: the bytecode of the method at this address, in the memory of HotSpot; false: not
  * known. */
 bool jit_bytecode_find(struct walk *w, uint64_t method, uint64_t *start, uint64_t *end);
+/* jit_info.c: true if what is at the address then is known. */
+bool jit_is_named(struct walk *w, uint64_t ip);
 /* hotspot_step.c: jit_step() for code of HotSpot, of which *info says what its frame is. */
 enum unwind_stop hotspot_step(struct walk *w, struct cursor *c, const struct jit_unwind_info *info);
 /* hotspot_step.c: true where HotSpot's own code returns to though no call is before it: it pushes
@@ -351,6 +353,10 @@ bool runs_v8(struct walk *w);
 /* True for files that contain V8. */
 bool has_v8(const struct map *map);
 bool runs_erlang(struct walk *w);
+/* v8_names.c: gives the frames of a finished walk that V8's interpreter runs, and whose functions
+ * are known, the places in their bytecode. */
+void v8_name_frames(struct walk *w, struct frame *frames, const struct frame_place *places,
+		    size_t n);
 /* The stack pointer in the caller of the JIT-compiled code whose frame record is at `fp`. */
 uint64_t jit_sender_sp(struct walk *w, uint64_t fp);
 /* go_step.c: finds the caller for functions of Go's runtime that switch stacks. `kind`:

@@ -1,0 +1,199 @@
+/* v8_watch.c - looks for frames of V8 in stack copies.
+ *
+ * Source of truth: execution/frame-constants.h. All code of V8 keeps frame pointers. Below the
+ * record of a JavaScript function are its context and its JSFunction, below that of one that is
+ * interpreted, or compiled without optimization, at the fourth word its bytecode. What only looks
+ * like such a frame names no function: runtimes/v8.c proves it. */
+#include "capture/v8_watch.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* Limits: of what is to be looked at, of what is remembered. */
+enum { TODO_MAX = 1 << 14, SEEN_MAX = 1 << 16, TRIES_MAX = 32 };
+
+/* Between two comparisons of all that is known with what is there: at least this much, and as many
+ * times what one takes. */
+#define CHECK_NS    100000000ull
+#define CHECK_SHARE 100
+
+/* Words below the record, as indexes from it. */
+enum { CONTEXT = -1, FUNCTION = -2, BYTECODE = -4, WORDS_BELOW = 5 };
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec ts = {0};
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static bool ends_in(const char *path, const char *end)
+{
+	size_t n = strlen(path), m = strlen(end);
+
+	return n >= m && !strcmp(path + n - m, end);
+}
+
+bool v8_watch_is(const char *path)
+{
+	static const char *const names[] = {"/node", "/chrome", "/chromium", "/electron", "/deno"};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (ends_in(path, names[i]))
+			return true;
+	return strstr(path, "/libnode.so") || strstr(path, "/libv8");
+}
+
+static bool want(struct v8_watch *w, const struct v8_seen *s)
+{
+	const uint64_t key = hash_mix(hash_mix(s->pc, s->function), s->bytecode);
+
+	if (w->todo.n >= TODO_MAX || w->seen.n >= SEEN_MAX ||
+	    hash_get(&w->seen, key) != HASH_NONE || hash_put(&w->seen, key, 0))
+		return false;
+	return !vec_push(&w->todo, *s);
+}
+
+/* As pointers to objects are tagged. */
+static bool is_object(uint64_t word)
+{
+	return (word & 3) == 1 && word >= 65536 && word >> 47 == 0;
+}
+
+/* The frame of a function with its record at `fp`, which runs at `pc`. */
+static bool look_at(struct v8_watch *w, const struct code_ranges *ranges,
+		    const struct sample_facts *f, uint64_t pc, uint64_t fp, bool reads)
+{
+	const struct v8 *v8 = reads ? NULL : w->v8;
+	const uint64_t off = fp - f->sp;
+	uint64_t words[WORDS_BELOW];
+	struct v8_seen s = {.time_ns = f->time_ns};
+
+	if (fp % 8 || off < sizeof words || off > f->stack_bytes)
+		return false;
+	memcpy(words, f->stack + off - sizeof words, sizeof words);
+	s.function = words[WORDS_BELOW + FUNCTION];
+	if (!is_object(words[WORDS_BELOW + CONTEXT]) || !is_object(s.function))
+		return false;
+	s.bytecode = words[WORDS_BELOW + BYTECODE];
+	if (!is_object(s.bytecode))
+		s.bytecode = 0;
+	if (code_ranges_find(ranges, pc))
+		s.pc = pc;
+	if ((!s.pc || (v8 && v8_knows(v8, s.pc))) &&
+	    (!s.bytecode || (v8 && v8_knows_bytecode(v8, s.bytecode))))
+		return false;
+	return want(w, &s);
+}
+
+bool v8_watch_scan(struct v8_watch *w, const struct code_ranges *ranges,
+		   const struct sample_facts *f, bool reads)
+{
+	const size_t n = f->stack_bytes / sizeof(uint64_t);
+	bool any = look_at(w, ranges, f, f->ip, f->bp, reads);
+
+	for (size_t i = 0; i + 1 < n; i++) {
+		const uint8_t *at = f->stack + i * sizeof(uint64_t);
+		uint64_t fp, ra;
+
+		memcpy(&fp, at, sizeof fp);
+		if (fp - f->sp <= i * sizeof fp || fp - f->sp >= f->stack_bytes)
+			continue;
+		memcpy(&ra, at + sizeof fp, sizeof ra);
+		any |= ra && look_at(w, ranges, f, ra - 1, fp, reads);
+	}
+	return any;
+}
+
+struct v8_todo v8_watch_take(struct v8_watch *w, bool again)
+{
+	struct v8_todo t = {w->todo.v, w->todo.n};
+
+	w->todo.v = NULL;
+	w->todo.n = w->todo.cap = 0;
+	if (again)
+		hash_done(&w->seen);
+	return t;
+}
+
+/* The first mapping of the file with V8; 0: none. */
+static uint64_t find_file(pid_t pid)
+{
+	static const char deleted[] = " (deleted)";
+	char line[4096 + 128];
+	uint64_t start = 0;
+	FILE *f;
+
+	snprintf(line, sizeof line, "/proc/%d/maps", (int)pid);
+	f = fopen(line, "re");
+	while (f && !start && fgets(line, sizeof line, f)) {
+		char *path = strchr(line, '/');
+
+		line[strcspn(line, "\n")] = 0;
+		if (path && ends_in(path, deleted))
+			path[strlen(path) - (sizeof deleted - 1)] = 0;
+		if (path && v8_watch_is(path))
+			start = strtoull(line, NULL, 16);
+	}
+	if (f)
+		fclose(f);
+	return start;
+}
+
+/* One that has just started may not be ready. */
+static bool is_open(struct v8_watch *w, pid_t pid)
+{
+	uint64_t file;
+
+	if (w->v8 || w->tries >= TRIES_MAX)
+		return w->v8;
+	file = find_file(pid);
+	if (!file)
+		return false;
+	w->tries++;
+	w->why = (struct err){0};
+	if (v8_open(&w->v8, pid, file, &w->why) && w->why.code == ERR_UNSUPPORTED)
+		w->tries = TRIES_MAX;
+	return w->v8;
+}
+
+static void write_all(struct v8_watch *w, struct code_log *log)
+{
+	const uint64_t begin = now_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t cost;
+
+	(void)v8_write(w->v8, log, &w->counts);
+	cost = CHECK_SHARE * (now_ns(CLOCK_THREAD_CPUTIME_ID) - begin);
+	w->due_ns = now_ns(CLOCK_MONOTONIC) + (cost > CHECK_NS ? cost : CHECK_NS);
+}
+
+/* Out of memory is the log's, or leaves names out. */
+void v8_watch_read(struct v8_watch *w, pid_t pid, const struct v8_todo *todo, bool is_last,
+		   struct code_log *log)
+{
+	if (!is_open(w, pid))
+		return;
+	if (todo->n)
+		(void)v8_look(w->v8, todo->v, todo->n, &w->counts);
+	if (is_last || now_ns(CLOCK_MONOTONIC) >= w->due_ns)
+		write_all(w, log);
+}
+
+void v8_watch_forget(struct v8_watch *w, struct code_log *log)
+{
+	if (w->v8)
+		write_all(w, log);
+	v8_free(w->v8);
+	w->v8 = NULL;
+	w->tries = 0;
+	w->due_ns = 0;
+}
+
+void v8_watch_done(struct v8_watch *w)
+{
+	v8_free(w->v8);
+	vec_done(&w->todo);
+	hash_done(&w->seen);
+}

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""Names of JavaScript functions without any flag, from node as it is.
+
+By construction: in tests/programs/names.js and the two files that are written here it is known which function calls which, and at which
+line and column each begins. So in each stack a named function must have been called by the named one before it, and the place in each
+name must be that of a function of this name. Functions that are inlined have no frame: without a flag callers may be skipped, within the
+same cycle or chain; with --no-turbo-inlining none may. V8's own frames (builtins, its C++) between two functions do not count; an
+interpreter's or compiled frame without a name ends the chain."""
+import collections
+import os
+import re
+import shutil
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["TOP"], "tests", "e2e"))
+from common import CAPTURE, NO_EVENTS, PROGRAMS, Tap, folded, have, need_events, resolve, run  # noqa: E402
+
+tap = Tap()
+MANY, OTHER = 2000, 300
+NEXT = {"many.js": lambda i: (i * 17 + 3) % MANY, "other.js": lambda i: (i * 7 + 1) % OTHER}
+CYCLE = ["c0", "c1", "c2", "c3", "c4", "новая", "e", "c6", "g6"]
+DEEP = 13  # calls of one chain of many.js
+# As V8 writes them into a perf map: kind, name, file, line, column.
+NAME = re.compile(r"JS:([~^+*])(\S*) (.*?)(?::(\d+):(\d+))?$")
+
+
+def write_files():
+    for path, n, head in ("many.js", MANY, "'use strict';\nlet sink = 0;\n"), ("other.js", OTHER, "'use strict';\n\n\nlet sink = 0;\n"):
+        with open(path, "w") as f:
+            f.write(head)
+            for i in range(n):
+                f.write(f"function g{i}(d) {{ sink += d; let s = 0; for (let k = 0; k < 40; k++) s += k ^ d; "
+                        f"return d ? g{NEXT[path](i)}(d - 1) + s : s }}\n")
+            f.write("exports.all = [" + ",".join(f"g{i}" for i in range(n)) + "];\n")
+    shutil.copy(f"{PROGRAMS}/names.js", "names.js")
+
+
+def chain_calls(path, a, b, skips):
+    i = int(a[1:])
+    for _ in range(DEEP if skips else 1):
+        i = NEXT[path](i)
+        if b == f"g{i}":
+            return True
+    return False
+
+
+def calls(a, b, skips):
+    """May the function b, (file, name), follow a on a stack?"""
+    (path, name), (_, callee) = a, b
+    if path in NEXT:
+        return b[0] == path and chain_calls(path, name, callee, skips)
+    if name in CYCLE and path == "names.js":
+        return callee == "spin" or (callee in CYCLE and (skips or (CYCLE.index(callee) - CYCLE.index(name)) % len(CYCLE) == 1))
+    made = re.fullmatch(r"(o|i|ev)(\d+)", name)
+    if made:
+        return callee == "spin" and (skips or made[1] != "o") or (made[1] == "o" and callee == f"i{made[2]}")
+    if name == "dyn":
+        return bool(re.fullmatch(r"[oi]\d+|spin|anonymous|", callee))
+    if name == "ev":
+        return bool(re.fullmatch(r"ev\d+|spin|", callee))
+    return name != "spin"  # others call what they like
+
+
+def is_place(sources, path, name, line, column):
+    """Parameters begin there, after the name or what it is given to."""
+    if not name:
+        return (line, column) == ("1", "1")
+    before = sources[path][int(line) - 1][:int(column) - 1].rstrip()
+    return before.endswith(name) or bool(re.search(re.escape(name) + r"\s*=\s*(function)?$", before))
+
+
+def judge(stacks, skips):
+    """Returns how many frames of JavaScript there are, how many have names, and those that are wrong."""
+    sources = {}
+    for path in "names.js", *NEXT:
+        with open(path, encoding="utf-8") as f:
+            sources[path] = f.read().split("\n")
+    n = named = 0
+    wrong, kinds = collections.Counter(), collections.Counter()
+    for stack, weight in stacks.items():
+        last = None
+        for frame in stack[1:]:
+            m = NAME.match(frame)
+            if not m and not re.match(r"\[perf-\d+\.map\]|Builtins_InterpreterEntryTrampoline", frame):
+                continue
+            n += weight
+            if not m:
+                last = None
+                continue
+            named += weight
+            kinds[m[1]] += weight
+            function = (os.path.basename(m[3]), m[2])
+            if function[0] in sources and not is_place(sources, *function, m[4], m[5]):
+                wrong[frame] += weight
+            if last and not calls(last, function, skips):
+                wrong[f"{last} calls {function}"] += weight
+            last = function
+    return n, named, wrong, kinds
+
+
+def main():
+    if NO_EVENTS:
+        return tap.skip("V8's names", NO_EVENTS)
+    if not have("node"):
+        return tap.skip("V8's names", "no node")
+    if os.uname().machine != "x86_64":
+        return tap.skip("V8's names", "V8's frames are known for x86-64 only")
+    need_events()
+    write_files()
+    known = run(["node", "--v8-options"]).stdout
+    maglev = ["--no-maglev"] if "--maglev " in known else []
+    for flags, wanted in (([], "~^*"), (["--no-turbo-inlining", *maglev], "~^*"), (["--no-opt", "--no-sparkplug"], "~"),
+                          (["--no-opt", "--always-sparkplug", *maglev], "^")):
+        what = "node " + " ".join(flags)
+        run([CAPTURE, "-q", "-F", "1999", "-e", "cpu-clock:u", "-o", "x.data", "--", "node", *flags, "names.js", "2500"])
+        n, named, wrong, kinds = judge(folded(resolve("x.data")[0]), not flags)
+        tap.check(n and not wrong, f"{what}: of {named} names none is another function's", wrong.most_common(5))
+        tap.check(named >= 0.95 * n, f"{what}: {100 * named / max(n, 1):.1f} % of JavaScript's frames have names", kinds)
+        tap.check(all(kinds[k] for k in wanted), f"{what}: kinds {wanted}", kinds)
+    return 0
+
+
+main()
+tap.end()
