@@ -10,6 +10,13 @@
 /* Names, and what else is said where the recording has no copies of the code. */
 #define WITH(names, stacks) names, names "; " stacks
 #define ALONE(text)	    text, text
+#define V8_FLAGS	    "node --perf-basic-prof --interpreted-frames-native-stack"
+#define V8_COPIED                                                                        \
+	"what ran for a moment only, regular expressions and WebAssembly have no names " \
+	"here; " V8_FLAGS " names them"
+#define V8_HELP                                                                            \
+	"record with `capture`, which reads V8's functions from outside, without a flag; " \
+	"or " V8_FLAGS
 
 /* By the beginning of the name of a file that the process has mapped. Each was tried with the
  * release in Debian 12, Python's and Java's with later ones; -perfmap is by QEMU's manual. */
@@ -21,8 +28,8 @@ static const struct {
 	       "with perf: java -XX:+PreserveFramePointer -XX:+UnlockDiagnosticVMOptions "
 	       "-XX:+DumpPerfMapAtExit (JDK 17 or later; of one that still runs: "
 	       "jcmd PID Compiler.perfmap)")},
-	{"libnode.so", ALONE("node --perf-basic-prof --interpreted-frames-native-stack")},
-	{"node", ALONE("node --perf-basic-prof --interpreted-frames-native-stack")},
+	{"libnode.so", V8_COPIED, V8_HELP},
+	{"node", V8_COPIED, V8_HELP},
 	{"beam.smp", ALONE("ERL_AFLAGS=\"+JPperf true\" gives names and frame pointers "
 			   "(Erlang/OTP 25 or later)")},
 	{"php", WITH("php -d opcache.jit_debug=16 gives names",

@@ -55,6 +55,7 @@ struct v8_script {
 	uint64_t at, source, name;
 	uint32_t *ends; /* NULL: not known */
 	uint32_t n_ends, chars;
+	unsigned tries;
 	int32_t line_off, column_off; /* of its first line */
 	char file[V8_TEXT_MAX];	      /* empty: it has none */
 };

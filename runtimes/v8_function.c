@@ -26,7 +26,7 @@ enum {
 enum { LINE_OFF_AT = 24, COLUMN_OFF_AT = 32 };
 
 /* Limits, of one process. */
-enum { SCRIPTS_MAX = 4096, LINE_ENDS_MAX = 8 << 20 };
+enum { SCRIPTS_MAX = 4096, LINE_ENDS_MAX = 8 << 20, TRIES_MAX = 4 };
 
 /* ---- scripts ------------------------------------------------------------------------------ */
 
@@ -35,7 +35,7 @@ static bool is_number(int32_t n)
 	return n >= 0 && n < 1 << 24;
 }
 
-static bool script_read(struct v8 *v, uint64_t at, struct v8_script *s, bool *nomem)
+static bool script_read(struct v8 *v, uint64_t at, struct v8_script *s)
 {
 	*s = (struct v8_script){.at = at};
 	if (!v8_word(v, at, v->k[V8_SCRIPT_SOURCE], &s->source) ||
@@ -45,10 +45,17 @@ static bool script_read(struct v8 *v, uint64_t at, struct v8_script *s, bool *no
 	    !is_number(s->column_off))
 		return false;
 	(void)v8_text(v, s->name, s->file, sizeof s->file);
-	if (v->n_line_ends < LINE_ENDS_MAX &&
-	    v8_line_ends(v, s->source, &s->ends, &s->n_ends, &s->chars, nomem))
-		v->n_line_ends += s->n_ends;
 	return true;
+}
+
+/* The source may be moved while it is read: it is tried again. */
+static void read_line_ends(struct v8 *v, struct v8_script *s, bool *nomem)
+{
+	if (s->ends || s->tries >= TRIES_MAX || v->n_line_ends >= LINE_ENDS_MAX)
+		return;
+	s->tries++;
+	if (v8_line_ends(v, s->source, &s->ends, &s->n_ends, &s->chars, nomem))
+		v->n_line_ends += s->n_ends;
 }
 
 /* A script is read once; where it is, another one may come. */
@@ -61,21 +68,22 @@ static const struct v8_script *script_at(struct v8 *v, uint64_t at, bool *nomem)
 	    !v8_word(v, at, v->k[V8_SCRIPT_NAME], &name))
 		return NULL;
 	for (size_t i = v->scripts.n; i--;) {
-		const struct v8_script *known = v->scripts.v[i];
+		struct v8_script *known = v->scripts.v[i];
 
-		if (known->at == at && known->source == source && known->name == name)
-			return known;
+		if (known->at != at || known->source != source || known->name != name)
+			continue;
+		read_line_ends(v, known, nomem);
+		return known;
 	}
 	if (v->scripts.n >= SCRIPTS_MAX)
 		return NULL;
 	s = calloc(1, sizeof *s);
 	*nomem |= !s;
-	if (!s || !script_read(v, at, s, nomem) || vec_push(&v->scripts, s)) {
-		if (s)
-			free(s->ends);
+	if (!s || !script_read(v, at, s) || vec_push(&v->scripts, s)) {
 		free(s);
 		return NULL;
 	}
+	read_line_ends(v, s, nomem);
 	return s;
 }
 
