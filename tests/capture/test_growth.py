@@ -3,9 +3,8 @@
 import collections
 import os
 import subprocess
-import time
 
-from lib import CAPTURE, RESOLVE, Tap, capture, have, need_events, need_root, run, start, until_open
+from lib import CAPTURE, RESOLVE, Tap, capture, have, need_events, need_root, run, start, until_enabled
 
 tap = Tap()
 need_events()
@@ -55,8 +54,7 @@ tap.check({k: v for k, v in sums("both.data", "--event", "memory-growth").items(
 target = subprocess.Popen(["./grows", "waits"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 target.stdout.readline()
 q = start("-e", "memory-growth", "-p", target.pid, "-o", "running.data")
-until_open(q)
-time.sleep(1)  # they are enabled when the maps have been read
+until_enabled(q)
 out = target.communicate("x")[0]
 err = q.communicate(timeout=60)[1]
 got = sums("running.data")

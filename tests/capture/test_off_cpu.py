@@ -329,8 +329,8 @@ with open("states.c", "w") as f:
 static int ends[2];
 __attribute__((noipa)) static void starts(void) { for (int i = 0; i < 5; i++) { if (!vfork()) { usleep(20000); _exit(0); } wait(0); } __asm__ volatile(""); }
 __attribute__((noipa)) static void naps(void) { for (int i = 0; i < 5; i++) usleep(20000); __asm__ volatile(""); }
-__attribute__((noipa)) static void takes(void) { char c; for (int i = 0; i < 5; i++) if (read(ends[0], &c, 1) != 1) _exit(1); __asm__ volatile(""); }
-__attribute__((noipa)) static void gives(void) { char c = 0; for (int i = 0; i < 5; i++) { usleep(20000); if (write(ends[1], &c, 1) != 1) _exit(1); } __asm__ volatile(""); }
+__attribute__((noipa)) static void takes(void) { char c; for (int i = 0; i < 15; i++) if (read(ends[0], &c, 1) != 1) _exit(1); __asm__ volatile(""); }
+__attribute__((noipa)) static void gives(void) { char c = 0; for (int i = 0; i < 15; i++) { usleep(20000); if (write(ends[1], &c, 1) != 1) _exit(1); } __asm__ volatile(""); }
 static void *work(void *a) { takes(); return a; }
 int main(void)
 {
@@ -360,7 +360,8 @@ tap.check(in_state("sleeping", "naps") >= 0.06 and in_state("uninterruptible", "
 wakers = folded("states.data", "--event", "waker", "--by", "wakes")
 given = sum(of({s: n}, "main", "gives") for s, n in wakers.items() if s.startswith("taker;"))
 took = of(by_state, "takes")
-tap.check(0.08 <= given <= took, "--wakers: what wakes the reader of a pipe is the writer, for as long as that has waited", f"{given} of {took}", wakers)
+# A thread that starts late finds what was written already.
+tap.check(0.2 <= given <= took, "--wakers: what wakes the reader of a pipe is the writer, for as long as that has waited", f"{given} of {took}", wakers)
 total = sums("states.data")
 tap.check(r.n_lost == 0 and abs(total["on"] + total["off"] + total["runnable"] + total["unknown"] - total["wall"]) < 1e-6 and
           abs(sum(by_state.values()) / 1e9 - total["off"]) < 1e-6, "and the sums stay exact", total, sum(by_state.values()))
