@@ -442,6 +442,7 @@ class Page {
 		$("honesty").textContent = parts.join(" · ");
 		$("honesty").title = parts.join("\n");
 		$("honesty").classList.toggle("bad", isBad);
+		$("honesty").addEventListener("click", () => $("honesty").classList.toggle("whole"));
 		this.wire();
 		this.restore();
 		document.documentElement.dataset.ready = "1";

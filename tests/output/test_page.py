@@ -106,6 +106,13 @@ with browser.Browser() as b:
     tap.check(b.evaluate("(e => e.scrollWidth <= e.clientWidth && e.scrollHeight <= e.clientHeight && e.getBoundingClientRect().bottom <= "
                          "document.querySelector('header').getBoundingClientRect().bottom)(document.getElementById('honesty'))"),
               "the line of honesty takes a second line where the window is narrow, and is not cut", honesty)
+    b.call("Emulation.setDeviceMetricsOverride", width=250, height=900, deviceScaleFactor=1, mobile=False)
+    seen = "(e => [e.scrollHeight <= e.clientHeight, e.getBoundingClientRect().x + 5, e.getBoundingClientRect().y + 5])(document.getElementById('honesty'))"
+    before = b.evaluate(seen)
+    b.click(*before[1:])
+    after = b.evaluate(seen)
+    b.click(*before[1:])
+    tap.check(not before[0] and after[0] and not b.evaluate(seen)[0], "where two lines are not enough, a click shows all of the line of honesty, another one two lines", before, after)
     b.call("Emulation.setDeviceMetricsOverride", width=1280, height=900, deviceScaleFactor=1, mobile=False)
 
     pick(b, "event", "1")
