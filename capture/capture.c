@@ -541,7 +541,15 @@ static void stop_command(struct recording *r)
 			     (int)r->child.pid);
 }
 
-/* It is no part of what is too much: it runs to its end, or until a signal ends capture. */
+/* Is the recording over, but not what the command does? That goes on at its own speed; but a
+ * command that only says how long others are recorded, or feeds a pipe that nobody reads, ends. */
+static bool command_goes_on(const struct recording *r, bool failed)
+{
+	return r->child.pid && !*r->stop &&
+	       (r->hit_too_often || (failed && r->session.command_pid && !r->file.is_pipe));
+}
+
+/* It runs to its end, or until a signal ends capture. */
 static void wait_for_command(struct recording *r)
 {
 	struct pollfd p = {.fd = r->child.pid_fd, .events = POLLIN};
@@ -601,6 +609,7 @@ static int give_up_rights(struct err *err)
 static int end(struct recording *r, int rc, struct err *err)
 {
 	struct capture_result *res = r->result;
+	const bool failed = !res->reached_limit && (rc || record_writer_error(r->drain.writer));
 	struct err later;
 
 	if (drain_rest(r, rc ? &later : err) && !rc)
@@ -614,7 +623,10 @@ static int end(struct recording *r, int rc, struct err *err)
 		rc = -(int)err->code;
 	rc = r->flight.on ? flight_end(r, rc, err) : recording_finish_file(r, rc, err);
 	recording_add_notes(r);
-	if (r->child.pid && r->hit_too_often) {
+	if (command_goes_on(r, failed)) {
+		if (failed)
+			capture_note(res, "%s: the command goes on without being recorded",
+				     err->what);
 		session_end_events(&r->session);
 		if (r->opt->ended)
 			r->opt->ended(r->opt->progress_arg, res);

@@ -278,6 +278,11 @@ if os.geteuid() == 0 and have("setpriv"):
         stacks = perf_frames("full.data")
         # Where little fitted, a good part is of the program's start, of which perf unwinds less: 87 of 102 on a busy machine.
         tap.check(len(stacks) == n and rooted(stacks) >= 0.7 * n, what + "perf reads it", (len(stacks), rooted(stacks), n))
+    p = run(["unshare", "-m", "sh", "-c", f"mount -t tmpfs -o size=300k tmpfs tiny && {CAPTURE} -F 9999 -o tiny/full.data -- sh -c '{load} two 2; echo and on'"], check=False)
+    if "unshare failed" in p.stderr or "mount" in p.stderr:
+        tap.skip("disk full: the command ends by itself", p.stderr.strip())
+    else:
+        tap.check(p.stdout == "and on\n" and "the command goes on without being recorded" in p.stderr and p.returncode == 2, "disk full: the command ends by itself", (p.stdout, p.stderr))
 else:
     tap.skip("unprivileged recording, few descriptors, disk full", "needs root and setpriv")
 p = capture("-F", 499, "-o", "/dev/full", "--", load, "spin", 0.2, check=False)
