@@ -10,6 +10,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/text.h"
+
 /* Limits: of what is to be looked at, of what is remembered. */
 enum { TODO_MAX = 1 << 14, SEEN_MAX = 1 << 16, TRIES_MAX = 32 };
 
@@ -36,6 +38,18 @@ static bool ends_in(const char *path, const char *end)
 	return n >= m && !strcmp(path + n - m, end);
 }
 
+/* The name of node where several versions are installed: node-22, node22. */
+static bool is_node_of_version(const char *path)
+{
+	const char *name = base_name(path);
+
+	if (strncmp(name, "node", 4) != 0)
+		return false;
+	name += 4;
+	name += *name == '-';
+	return *name && !name[strspn(name, "0123456789")];
+}
+
 bool v8_watch_is(const char *path)
 {
 	static const char *const names[] = {"/node", "/chrome", "/chromium", "/electron", "/deno"};
@@ -43,7 +57,7 @@ bool v8_watch_is(const char *path)
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (ends_in(path, names[i]))
 			return true;
-	return strstr(path, "/libnode.so") || strstr(path, "/libv8");
+	return is_node_of_version(path) || strstr(path, "/libnode.so") || strstr(path, "/libv8");
 }
 
 static bool want(struct v8_watch *w, const struct v8_seen *s)

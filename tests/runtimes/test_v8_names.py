@@ -98,6 +98,15 @@ def judge(stacks, skips):
     return n, named, wrong, kinds
 
 
+def another_name():
+    """Where several are installed the file's name has the version."""
+    path = os.path.join(os.getcwd(), "node-22")
+    shutil.copy(os.path.realpath(shutil.which("node")), path)
+    run([CAPTURE, "-q", "-F", "1999", "-e", "cpu-clock:u", "-o", "x.data", "--", path, "names.js", "500"])
+    n, named, wrong, _ = judge(folded(resolve("x.data")[0]), True)
+    tap.check(named >= 0.8 * n and not wrong, f"a file node-22: {100 * named / max(n, 1):.1f} % have names", wrong)
+
+
 def main():
     if NO_EVENTS:
         return tap.skip("V8's names", NO_EVENTS)
@@ -118,6 +127,7 @@ def main():
         tap.check(n and sum(wrong.values()) <= named / 5000, f"{what}: of {named} ns of names none is another function's", wrong.most_common(5))
         tap.check(named >= 0.95 * n, f"{what}: {100 * named / max(n, 1):.1f} % of JavaScript's frames have names", kinds)
         tap.check(all(kinds[k] for k in wanted), f"{what}: kinds {wanted}", kinds)
+    another_name()
     return 0
 
 
