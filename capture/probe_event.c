@@ -395,6 +395,9 @@ static void span_fields(struct text *t, const struct probe_target *target,
 		text_str(t, is_go ? field_g : "");
 		text_str(t, spec->kind == PROBE_LEAVE ? field_result : "");
 	}
+	if (target->sp && (spec->kind == PROBE_RETURN ||
+			   (spec->kind == PROBE_ENTRY && (!spec->plus || is_start))))
+		text_str(t, field_sp);
 	text_str(t, target->args && spec->kind == PROBE_RETURN ? " ret=$retval:x64" : "");
 	if (target->args && (!spec->plus || is_start) &&
 	    (spec->kind == PROBE_CALL || spec->kind == PROBE_ENTRY))

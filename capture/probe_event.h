@@ -64,6 +64,7 @@ struct probe_target {
 	pid_t pid;	    /* whose files are meant; 0: ours */
 	bool args, strings; /* are read where functions begin */
 	bool is_inherited;  /* tasks that are started are recorded, too */
+	bool sp;	    /* is told of uprobes and uretprobes, too */
 };
 
 /* Makes e into an event of all instructions that make these system calls in some files, with fields

@@ -514,6 +514,16 @@ static void note_unused(struct session *s)
 			     o->strings ? "; --syscalls has the paths of system calls" : "");
 }
 
+/* Ends of calls are told by the stack pointer, which is among the registers of a stack copy. */
+static bool needs_sp(const struct session *s)
+{
+	for (size_t i = 0; i < s->n_events; i++)
+		if (s->events[i].is_probe && str_starts_with(s->events[i].name, "ur") &&
+		    s->opt->call_graph != CALL_GRAPH_DWARF)
+			return true;
+	return false;
+}
+
 /* The files of probes are those of the processes that are recorded. */
 static int make_probes(struct session *s, struct err *err)
 {
@@ -522,6 +532,7 @@ static int make_probes(struct session *s, struct err *err)
 		.is_inherited = !s->all_processes && !s->opt->no_inherit,
 		.args = s->opt->args || s->opt->strings,
 		.strings = s->opt->strings,
+		.sp = needs_sp(s),
 	};
 
 	for (size_t i = 0; i < s->n_events && s->opt->probing; i++)

@@ -278,8 +278,10 @@ static void add_marker_data(struct firefox *f, uint32_t at)
 	const struct profile_log_entry *e = entry_of(f, at);
 	const struct profile_event *event = &f->p->events.v[e->event];
 	const struct span *s = span_of(f, at);
-	static const char *const ends[] = {
-		[SPAN_RETURNED] = "", [SPAN_LEFT] = "left before", [SPAN_OPEN] = "not ended"};
+	static const char *const ends[] = {[SPAN_RETURNED] = "",
+					   [SPAN_LEFT] = "left before",
+					   [SPAN_LOST] = "left or suspended before",
+					   [SPAN_OPEN] = "not ended"};
 
 	text_str(&f->out, s ? "{\"type\":\"call\"" : "{\"type\":\"event\"");
 	if (s) {

@@ -97,8 +97,10 @@ static void add_stack(struct perfetto *f, uint32_t node)
 
 static void add_slice(struct perfetto *f, const struct profile_log_entry *e, const struct span *s)
 {
-	static const char *const ends[] = {
-		[SPAN_RETURNED] = "", [SPAN_LEFT] = "left before", [SPAN_OPEN] = "not ended"};
+	static const char *const ends[] = {[SPAN_RETURNED] = "",
+					   [SPAN_LEFT] = "left before",
+					   [SPAN_LOST] = "left or suspended before",
+					   [SPAN_OPEN] = "not ended"};
 
 	begin_row(f, "X");
 	calls_name(&f->calls, &f->words, s);

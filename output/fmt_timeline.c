@@ -6,7 +6,7 @@
  *	     0.447       0.500 | } // f = 3
  *
  * Times are milliseconds since the first event of the recording. A call with others in it has its
- * duration at its end; other events are comments between them. "<=" and "..." are those of
+ * duration at its end; other events are comments between them. "<=", "?" and "..." are those of
  *fmt_trace.c. */
 #include "base/err.h"
 #include "base/vec.h"
@@ -142,7 +142,9 @@ static void add_start(struct timeline *l, uint64_t time_ns, const struct span *d
 	} else if (done->end == SPAN_OPEN) {
 		text_str(t, "         ... | ");
 	} else {
-		text_str(t, done->end == SPAN_LEFT ? " <=" : "   ");
+		text_str(t, done->end == SPAN_LEFT   ? " <="
+			    : done->end == SPAN_LOST ? "  ?"
+						     : "   ");
 		add_ms(t, done->end_ns - done->start_ns, 5);
 		text_str(t, " | ");
 	}

@@ -6,8 +6,9 @@
  *	     1.204                : prog/4243 sched:sched_switch: prev_comm=.. <- main
  *
  * Times are milliseconds since the first event of the recording. "<=" before a duration: there is
- *no event of the end, but by then it had ended; "...": it had not ended yet. "?" behind a text: it
- *was read from the process's memory after the call, which may have changed it. */
+ *no event of the end, but by then it had ended; "?": its
+ *thread went on elsewhere then, left it or will come back; "...": it had not ended yet. "?" behind
+ *a text: it was read from the process's memory after the call, which may have changed it. */
 #include "base/err.h"
 #include "output/calls.h"
 #include "output/output.h"
@@ -35,7 +36,7 @@ static void add_times(struct trace *r, const struct profile_log_entry *e, const 
 	} else if (s->end == SPAN_OPEN) {
 		text_str(t, " (         ... ): ");
 	} else {
-		text_str(t, s->end == SPAN_LEFT ? " (<=" : " (  ");
+		text_str(t, s->end == SPAN_LEFT ? " (<=" : s->end == SPAN_LOST ? " ( ?" : " (  ");
 		add_ms(t, s->end_ns - s->start_ns, 4);
 		text_str(t, " ms): ");
 	}

@@ -1,5 +1,6 @@
 /* fill.c - adds a recording's samples to a profile; handles integers only. */
 #include "base/err.h"
+#include "base/processor.h"
 #include "base/strtab.h"
 #include "base/vec.h"
 #include "profile/intern.h"
@@ -121,6 +122,23 @@ static uint32_t add_trace(struct profile *p, const struct perf_sample *s)
 	return id;
 }
 
+/* Of 64-bit programs. */
+static uint64_t user_sp(const struct profile *p, const struct perf_sample *s)
+{
+	const char *arch = p->info ? p->info->arch : NULL;
+	const struct processor *cpu;
+	uint64_t bit;
+
+	if (!(p->index_->keep & PROFILE_KEEP_TRACE) || !arch ||
+	    s->user_regs.abi != PERF_SAMPLE_REGS_ABI_64)
+		return 0;
+	cpu = processor_find(arch, 0);
+	bit = cpu ? (uint64_t)1 << cpu->perf_sp : 0;
+	return s->user_regs.mask & bit
+		       ? s->user_regs.regs[__builtin_popcountll(s->user_regs.mask & (bit - 1))]
+		       : 0;
+}
+
 static int add_to_log(struct profile *p, const struct perf_sample *s, const struct stack_trace *t,
 		      const struct profile_sample *key, struct err *err)
 {
@@ -144,6 +162,7 @@ static int add_to_log(struct profile *p, const struct perf_sample *s, const stru
 		.labels = key->labels,
 		.trace = add_trace(p, s),
 		.detail = profile_add_detail(p, s),
+		.sp = user_sp(p, s),
 		.values = t->values ? strtab_add(&p->strings, t->values, t->values_len) : 0,
 	};
 

@@ -119,6 +119,7 @@ struct profile_log_entry {
 	uint32_t values;  /* string id: parameters by frame (values/values.h); 0: none */
 	uint32_t labels;  /* as in struct profile_sample */
 	uint64_t wait_ns; /* of a wait: how long this one was, from time_ns on; 0: not known */
+	uint64_t sp;	  /* the user stack pointer; 0: not recorded */
 	uint8_t stop;
 	uint16_t misc;	  /* of the record's header */
 	bool is_wait;	  /* its period is that of waits, also of others */
@@ -391,8 +392,9 @@ void event_set_done(struct event_set *s);
  * Calls with a beginning and an end, from pairs of events in the log: "call:X" and "return:X",
  * "uprobe:X" and "uretprobe:X", perf's "P:F" and "P:F__return", raw_syscalls:sys_enter and
  * sys_exit, syscalls:sys_enter_N and sys_exit_N. An end belongs to the beginning with the same
- * stack pointer, if the recording has that (the field sp of tracepoints), else to the last one of
- * its thread; with the field g (a goroutine) wherever that went on. */
+ * stack pointer, if the recording has that (the field sp of tracepoints, the registers of a
+ * sample), else to the last one of its thread; with the field g (a goroutine) wherever that went
+ * on. */
 
 /* What an event is for the spans of capture -e call:FILE:FUNCTION. */
 enum span_role { SPAN_NO_PART, SPAN_BEGINS, SPAN_ENDS };
@@ -404,6 +406,9 @@ enum span_end {
 	 * exception, a way out that was not probed, the end of the thread, exec(). end_ns is when
 	 * that was seen. */
 	SPAN_LEFT,
+	/* There is no event of its end. A later one shows that its thread went on elsewhere: it was
+	 * left, or waits on a stack of its own (a coroutine). end_ns is when that was seen. */
+	SPAN_LOST,
 	SPAN_OPEN, /* it went on when the recording ended; end_ns is that time */
 };
 
@@ -416,6 +421,7 @@ struct span {
 	uint32_t parent;      /* index of the span around it; SPAN_NONE: none */
 	uint32_t depth;	      /* 0: there is none around it */
 	uint8_t end;	      /* enum span_end */
+	bool is_callee;	      /* the chains say that `parent` is a caller: both are on one stack */
 };
 
 struct spans {
@@ -424,8 +430,8 @@ struct spans {
 	VEC(uint32_t) of_exit;	/* by index in the log; SPAN_NONE: no end of a known span */
 	VEC(uint8_t) is_end;	/* by index in the log: is it the end of a span, known or not? */
 	VEC(bool) has_event;	/* by event: is it one end of spans? */
-	size_t n_left, n_open;	/* not SPAN_RETURNED */
-	size_t n_without_start; /* ends of what began before the recording */
+	size_t n_left, n_lost, n_open; /* not SPAN_RETURNED */
+	size_t n_without_start;	       /* ends of what began before the recording */
 };
 
 /* Needs PROFILE_KEEP_LOG and PROFILE_KEEP_TRACE. Fills a zeroed *ret, which must be given to

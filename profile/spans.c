@@ -1,21 +1,19 @@
 /* spans.c - which two events are the beginning and the end of one call.
  *
  * A function's stack pointer is the same when it is entered and when it is left, and callees have
- * lower ones: open spans of a thread form a stack with falling stack pointers. An entry at or above
- * an open span's shows that it was left without its end (longjmp(), an exception), or that the
- * thread is on another stack (a coroutine) and will come back. So such spans are in doubt: they
- * wait aside for an end with their stack pointer. */
+ * lower ones: open spans of a stack form a list with falling stack pointers. What is entered at or
+ * above an open span, or with a chain of callers that lacks it, shows that this was left without
+ * its end (longjmp(), an exception), or that the thread is on another stack (a coroutine) and will
+ * come back. So such spans are in doubt: they wait aside for an end with their stack pointer, or
+ * for a call that they are the caller of. */
 #include "profile/profile.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-enum { DOUBTFUL_MAX = 64, SAME_NAME_MAX = 64 };
+#include "profile/span_events.h"
 
-/* Is the event the beginning or the end of spans? The number of the event of beginnings, and 1. */
-struct role {
-	uint32_t begins, ends;
-	bool is_flat;
-};
+enum { DOUBTFUL_MAX = 512, SAME_NAME_MAX = 64 };
 
 struct open_span {
 	uint64_t sp;	   /* 0: not known */
@@ -27,8 +25,7 @@ struct open_span {
 /* A thread, or a goroutine. */
 struct thread {
 	VEC(struct open_span) open;
-	struct open_span doubtful[DOUBTFUL_MAX];
-	size_t n_doubtful;
+	VEC(struct open_span) doubtful;
 	struct thread *next; /* of the same process */
 	bool is_go;
 };
@@ -36,110 +33,21 @@ struct thread {
 struct finder {
 	const struct profile *p;
 	struct spans *ret;
-	VEC(struct role) roles;		  /* by event */
+	struct span_events events;
 	VEC(uint32_t) next;		  /* by index in the log: find_next() */
 	struct hash_table by_key, by_pid; /* by_pid: the last one of the process */
 	VEC(struct thread *) threads;
 	size_t n_ended; /* of the profile's task_ends */
 };
 
-/* ---- pairs of events ------------------------------------------------------------------------ */
-
-static const struct pair_names {
-	const char *begin, *end;
-	bool is_suffix;
-	bool is_flat; /* a thread has one of them at a time: system calls */
-} pair_names[] = {
-	{"call:", "return:", false, false},
-	{"uprobe:", "uretprobe:", false, false},
-	{"u:", "ur:", false, false},
-	{"kprobe:", "kretprobe:", false, false},
-	{"raw_syscalls:sys_enter", "raw_syscalls:sys_exit", false, true},
-	{"syscalls:sys_enter_", "syscalls:sys_exit_", false, true},
-	{"", "__return", true, false},
-};
-
-static bool is_end_of(const struct pair_names *n, const char *begin, const char *end)
+static uint32_t symbol_of(const struct profile *p, uint32_t node)
 {
-	const size_t begin_len = strlen(n->begin), end_len = strlen(n->end), len = strlen(begin);
-
-	if (n->is_suffix)
-		return !strncmp(end, begin, len) && !strcmp(end + len, n->end);
-	return !strncmp(begin, n->begin, begin_len) && !strncmp(end, n->end, end_len) &&
-	       !strcmp(begin + begin_len, end + end_len);
-}
-
-static bool is_end_name(const char *name)
-{
-	for (size_t i = 0; i < sizeof pair_names / sizeof *pair_names; i++)
-		if (pair_names[i].is_suffix ? str_ends_with(name, pair_names[i].end)
-					    : str_starts_with(name, pair_names[i].end))
-			return true;
-	return false;
-}
-
-enum span_role span_role_of(const char *event)
-{
-	return str_starts_with(event, pair_names[0].begin) ? SPAN_BEGINS
-	       : str_starts_with(event, pair_names[0].end) ? SPAN_ENDS
-							   : SPAN_NO_PART;
-}
-
-static void pair_event(struct finder *f, uint32_t end)
-{
-	const struct profile *p = f->p;
-	const char *name = strtab_get(&p->strings, p->events.v[end].name);
-
-	for (uint32_t i = 0; i < p->events.n; i++)
-		for (size_t k = 0; k < sizeof pair_names / sizeof *pair_names; k++)
-			if (i != end && p->events.v[i].name &&
-			    is_end_of(&pair_names[k], strtab_get(&p->strings, p->events.v[i].name),
-				      name)) {
-				f->roles.v[i].begins = i + 1;
-				f->roles.v[i].is_flat = pair_names[k].is_flat;
-				f->roles.v[end].ends = i + 1;
-				return;
-			}
-}
-
-static int find_pairs(struct finder *f)
-{
-	const struct profile *p = f->p;
-
-	for (size_t i = 0; i < p->events.n; i++)
-		if (vec_push(&f->roles, (struct role){0}))
-			return -1;
-	for (uint32_t i = 0; i < p->events.n; i++)
-		if (p->events.v[i].name &&
-		    is_end_name(strtab_get(&p->strings, p->events.v[i].name)))
-			pair_event(f, i);
-	return 0;
-}
-
-/* ---- fields --------------------------------------------------------------------------------- */
-
-bool trace_number(const struct profile *p, const struct profile_log_entry *e, const char *name,
-		  uint64_t *ret)
-{
-	const char *text = e->trace ? strtab_get(&p->strings, e->trace) : "";
-	const size_t n = strlen(name);
-
-	for (const char *at = strchr(text, ' '); at; at = strchr(at + 1, ' ')) {
-		char *end;
-
-		if (strncmp(at + 1, name, n) || at[1 + n] != '=')
-			continue;
-		*ret = strtoull(at + n + 2, &end, 0);
-		return end > at + n + 2;
-	}
-	return false;
+	return node ? profile_symbol(p, &p->locations.v[p->nodes.v[node].location]) : 0;
 }
 
 static uint32_t function_of(const struct profile *p, uint32_t entry)
 {
-	const uint32_t node = p->log.v[entry].node;
-
-	return node ? profile_symbol(p, &p->locations.v[p->nodes.v[node].location]) : 0;
+	return symbol_of(p, p->log.v[entry].node);
 }
 
 static struct thread *thread_of(struct finder *f, const struct profile_log_entry *e)
@@ -179,36 +87,177 @@ static void end_span(struct finder *f, const struct open_span *o, uint64_t now, 
 	s->end = (uint8_t)how;
 }
 
-static void give_up_doubtful(struct finder *f, struct thread *t, size_t i)
+static void remove_doubtful(struct thread *t, size_t i)
 {
-	end_span(f, &t->doubtful[i], t->doubtful[i].doubt_ns, SPAN_NONE, SPAN_LEFT);
-	memmove(&t->doubtful[i], &t->doubtful[i + 1],
-		(t->n_doubtful - i - 1) * sizeof *t->doubtful);
-	t->n_doubtful--;
+	memmove(&t->doubtful.v[i], &t->doubtful.v[i + 1],
+		(t->doubtful.n - i - 1) * sizeof *t->doubtful.v);
+	t->doubtful.n--;
+}
+
+static void give_up_doubtful(struct finder *f, struct thread *t, size_t i, enum span_end how)
+{
+	end_span(f, &t->doubtful.v[i], t->doubtful.v[i].doubt_ns, SPAN_NONE, how);
+	remove_doubtful(t, i);
 }
 
 /* The innermost open span may have been left before `now`. */
-static void doubt_innermost(struct finder *f, struct thread *t, uint64_t now)
+static int doubt_innermost(struct finder *f, struct thread *t, uint64_t now)
 {
 	struct open_span o = t->open.v[--t->open.n];
 
-	if (t->n_doubtful == DOUBTFUL_MAX)
-		give_up_doubtful(f, t, 0);
+	if (t->doubtful.n == DOUBTFUL_MAX)
+		give_up_doubtful(f, t, 0, SPAN_LOST);
 	o.doubt_ns = now;
-	t->doubtful[t->n_doubtful++] = o;
+	return vec_push(&t->doubtful, o);
 }
 
-/* What is entered at `sp` shows that these were left. */
-static void doubt_above(struct finder *f, struct thread *t, uint64_t sp, bool is_flat, uint64_t now)
+/* ---- which span is around another ----------------------------------------------------------- */
+
+enum relation { NO_CALLER, PERHAPS_CALLER, CALLER };
+
+/* Was what is entered called by this span, by the chains of both? A chain that reached its root
+ * has the callers of the span, and it. */
+static enum relation relation_of(const struct finder *f, const struct open_span *o, uint32_t entry)
 {
-	while (t->open.n) {
+	const struct profile *p = f->p;
+	const uint32_t around = f->ret->v.v[o->span].entry;
+	const struct profile_log_entry *its = &p->log.v[around], *e = &p->log.v[entry];
+	uint32_t callers, node = e->node;
+
+	if (its->stop != UNWIND_STOP_END || e->stop != UNWIND_STOP_END || !its->node || !node)
+		return PERHAPS_CALLER;
+	callers = p->nodes.v[its->node].parent;
+	while (node > callers && p->nodes.v[node].parent != callers)
+		node = p->nodes.v[node].parent;
+	if (node <= callers || node == e->node)
+		return NO_CALLER;
+	return symbol_of(p, node) == function_of(p, around) ? CALLER : PERHAPS_CALLER;
+}
+
+/* Was it called by `around`, on the same stack, or by what that has called? */
+static bool is_callee_of(const struct finder *f, uint32_t span, uint32_t around)
+{
+	while (span > around && f->ret->v.v[span].is_callee)
+		span = f->ret->v.v[span].parent;
+	return span == around;
+}
+
+/* `around` has gone on, or was left: so was what it had called. */
+static void leave_callees(struct finder *f, struct thread *t, uint32_t around)
+{
+	for (size_t i = t->doubtful.n; i-- > 0;)
+		if (t->doubtful.v[i].span != around &&
+		    is_callee_of(f, t->doubtful.v[i].span, around))
+			give_up_doubtful(f, t, i, SPAN_LEFT);
+}
+
+/* What is entered at `sp`, or has just been left below it, shows that these were left, or that the
+ * thread is on another stack. */
+static int doubt_above(struct finder *f, struct thread *t, uint64_t sp, bool is_flat, uint64_t now)
+{
+	int rc = 0;
+
+	while (t->open.n && !rc) {
 		const struct open_span *top = &t->open.v[t->open.n - 1];
 
 		if (top->is_flat ? !is_flat && !sp : !sp || t->is_go || !top->sp || top->sp > sp)
 			break;
-		doubt_innermost(f, t, now);
+		if (top->is_flat) { /* a thread has one at a time */
+			end_span(f, top, now, SPAN_NONE, SPAN_LEFT);
+			t->open.n--;
+		} else {
+			rc = doubt_innermost(f, t, now);
+		}
+	}
+	return rc;
+}
+
+static int doubt_no_callers(struct finder *f, struct thread *t, uint32_t entry,
+			    const struct open_span *o, uint64_t now)
+{
+	int rc = doubt_above(f, t, o->sp, o->is_flat, now);
+
+	while (!rc && o->sp && !t->is_go && t->open.n &&
+	       relation_of(f, &t->open.v[t->open.n - 1], entry) == NO_CALLER) {
+		rc = doubt_innermost(f, t, now);
+		if (!rc)
+			rc = doubt_above(f, t, o->sp, o->is_flat, now);
+	}
+	return rc;
+}
+
+/* Opens a span again, and those around it. */
+static int resume(struct finder *f, struct thread *t, uint32_t span)
+{
+	size_t outermost = SIZE_MAX;
+
+	do {
+		outermost = SIZE_MAX;
+		for (size_t i = 0; i < t->doubtful.n; i++) {
+			const uint32_t its = t->doubtful.v[i].span;
+			uint32_t at = span;
+
+			while (at != SPAN_NONE && at > its)
+				at = f->ret->v.v[at].parent;
+			if (at == its &&
+			    (outermost == SIZE_MAX || its < t->doubtful.v[outermost].span))
+				outermost = i;
+		}
+		if (outermost == SIZE_MAX)
+			return 0;
+		if (vec_push(&t->open, t->doubtful.v[outermost]))
+			return -1;
+		remove_doubtful(t, outermost);
+	} while (t->open.v[t->open.n - 1].span != span);
+	return 0;
+}
+
+/* The caller of what is entered may be one that waited on another stack: the nearest one above it
+ * on its own. */
+static int resume_caller(struct finder *f, struct thread *t, uint32_t entry, uint64_t sp,
+			 uint64_t now)
+{
+	const struct open_span *top = t->open.n ? &t->open.v[t->open.n - 1] : NULL;
+	uint64_t nearest = top && top->sp ? top->sp : UINT64_MAX;
+	uint32_t span = SPAN_NONE;
+	int rc = 0;
+
+	for (size_t i = 0; i < t->doubtful.n; i++) {
+		const struct open_span *o = &t->doubtful.v[i];
+
+		if (o->sp <= sp || o->sp >= nearest || relation_of(f, o, entry) != CALLER)
+			continue;
+		nearest = o->sp;
+		span = o->span;
+	}
+	if (span == SPAN_NONE)
+		return 0;
+	while (!rc && t->open.n)
+		rc = doubt_innermost(f, t, now);
+	return rc ? rc : resume(f, t, span);
+}
+
+/* What had been entered at the same place was left. A return probe tells the end of a function that
+ * has jumped to this one. */
+static void leave_same_place(struct finder *f, struct thread *t, uint32_t entry, uint64_t sp)
+{
+	const struct profile *p = f->p;
+	size_t i = sp ? t->doubtful.n : 0;
+
+	while (i-- > 0) {
+		const uint32_t span = t->doubtful.v[i].span, at = f->ret->v.v[span].entry;
+
+		if (t->doubtful.v[i].sp != sp || (f->events.v.v[p->log.v[at].event].is_trampoline &&
+						  (p->log.v[at].event != p->log.v[entry].event ||
+						   !span_event_is_same_function(p, at, entry))))
+			continue;
+		give_up_doubtful(f, t, i, SPAN_LEFT);
+		leave_callees(f, t, span);
+		i = t->doubtful.n;
 	}
 }
+
+/* ---- beginnings ----------------------------------------------------------------------------- */
 
 static int begin_span(struct finder *f, uint32_t entry, bool is_flat)
 {
@@ -224,18 +273,26 @@ static int begin_span(struct finder *f, uint32_t entry, bool is_flat)
 
 	if (!t)
 		return -1;
-	trace_number(f->p, e, "sp", &o.sp);
-	doubt_above(f, t, o.sp, is_flat, e->time_ns);
-	for (size_t i = t->n_doubtful; o.sp && i-- > 0;)
-		if (t->doubtful[i].sp == o.sp)
-			give_up_doubtful(f, t, i);
+	o.sp = is_flat ? 0 : span_event_sp(&f->events, f->p, entry);
+	if (doubt_no_callers(f, t, entry, &o, e->time_ns))
+		return -1;
+	leave_same_place(f, t, entry, o.sp);
+	if (o.sp && !t->is_go && resume_caller(f, t, entry, o.sp, e->time_ns))
+		return -1;
 	if (t->open.n) {
-		s.parent = t->open.v[t->open.n - 1].span;
+		const struct open_span *around = &t->open.v[t->open.n - 1];
+
+		s.parent = around->span;
 		s.depth = f->ret->v.v[s.parent].depth + 1;
+		s.is_callee = t->is_go || (o.sp && relation_of(f, around, entry) == CALLER);
+		if (s.is_callee)
+			leave_callees(f, t, s.parent);
 	}
 	f->ret->of_entry.v[entry] = o.span;
 	return vec_push(&f->ret->v, s) || vec_push(&t->open, o) ? -1 : 0;
 }
+
+/* ---- ends ----------------------------------------------------------------------------------- */
 
 /* Does an end without a stack pointer, or on a stack that has moved, end this span? */
 static bool is_same_call(const struct finder *f, const struct open_span *o, uint32_t exit,
@@ -247,16 +304,28 @@ static bool is_same_call(const struct finder *f, const struct open_span *o, uint
 	       (!o->sp || function_of(f->p, s->entry) == function_of(f->p, exit));
 }
 
+/* Is an end with this stack pointer that of the span? A return probe may be told another
+ * function's end where a program switches stacks (the kernel takes that of the last entry). */
+static bool is_at_same_place(const struct finder *f, const struct open_span *o, uint32_t exit,
+			     uint32_t begins, uint64_t sp)
+{
+	const uint32_t entry = f->ret->v.v[o->span].entry;
+
+	return sp && o->sp == sp &&
+	       (!f->events.v.v[f->p->log.v[exit].event].is_trampoline ||
+		(f->p->log.v[entry].event + 1 == begins &&
+		 span_event_is_same_function(f->p, entry, exit)));
+}
+
 /* The open span that an end belongs to, among those that are in order; SIZE_MAX: none. */
 static size_t find_open(const struct finder *f, const struct thread *t, uint32_t exit,
 			uint32_t begins, uint64_t sp)
 {
 	for (size_t i = t->open.n, n = 0; i-- > 0 && n < SAME_NAME_MAX; n++) {
-		const uint64_t its = t->open.v[i].sp;
+		const struct open_span *o = &t->open.v[i];
 
-		if (sp && its == sp)
-			return i;
-		if ((!sp || !its || t->is_go) && is_same_call(f, &t->open.v[i], exit, begins))
+		if (is_at_same_place(f, o, exit, begins, sp) ||
+		    ((!sp || !o->sp || t->is_go) && is_same_call(f, o, exit, begins)))
 			return i;
 	}
 	return SIZE_MAX;
@@ -266,31 +335,35 @@ static int finish_span(struct finder *f, uint32_t exit, uint32_t begins)
 {
 	const struct profile_log_entry *e = &f->p->log.v[exit];
 	struct thread *t = thread_of(f, e);
-	uint64_t sp = 0;
+	const uint64_t sp =
+		f->events.v.v[begins - 1].is_flat ? 0 : span_event_sp(&f->events, f->p, exit);
+	struct open_span o;
 	size_t at;
 
 	if (!t)
 		return -1;
 	f->ret->is_end.v[exit] = 1;
-	trace_number(f->p, e, "sp", &sp);
-	if (sp) /* callees of what is left now */
-		doubt_above(f, t, sp - 1, false, e->time_ns);
+	if (sp && doubt_above(f, t, sp - 1, false, e->time_ns)) /* callees of what is left now */
+		return -1;
 	at = find_open(f, t, exit, begins, sp);
 	if (at != SIZE_MAX) {
 		while (t->open.n > at + 1)
-			doubt_innermost(f, t, e->time_ns);
-		end_span(f, &t->open.v[--t->open.n], e->time_ns, exit, SPAN_RETURNED);
-		return 0;
-	}
-	for (size_t i = t->n_doubtful; i-- > 0;)
-		if (sp && t->doubtful[i].sp == sp) {
-			end_span(f, &t->doubtful[i], e->time_ns, exit, SPAN_RETURNED);
-			memmove(&t->doubtful[i], &t->doubtful[i + 1],
-				(t->n_doubtful - i - 1) * sizeof *t->doubtful);
-			t->n_doubtful--;
+			if (doubt_innermost(f, t, e->time_ns))
+				return -1;
+		o = t->open.v[--t->open.n];
+	} else {
+		for (at = t->doubtful.n; at-- > 0;)
+			if (is_at_same_place(f, &t->doubtful.v[at], exit, begins, sp))
+				break;
+		if (at == SIZE_MAX) {
+			f->ret->n_without_start++;
 			return 0;
 		}
-	f->ret->n_without_start++;
+		o = t->doubtful.v[at];
+		remove_doubtful(t, at);
+	}
+	end_span(f, &o, e->time_ns, exit, SPAN_RETURNED);
+	leave_callees(f, t, o.span);
 	return 0;
 }
 
@@ -299,8 +372,8 @@ static void end_thread(struct finder *f, struct thread *t, uint64_t now, bool is
 {
 	size_t n = 0;
 
-	while (t->n_doubtful)
-		give_up_doubtful(f, t, t->n_doubtful - 1);
+	while (t->doubtful.n)
+		give_up_doubtful(f, t, t->doubtful.n - 1, SPAN_LOST);
 	for (size_t i = 0; i < t->open.n; i++)
 		if (is_exec && t->open.v[i].is_flat)
 			t->open.v[n++] = t->open.v[i];
@@ -343,15 +416,17 @@ static void finish_all(struct finder *f)
 	for (size_t i = 0; i < f->threads.n; i++) {
 		struct thread *t = f->threads.v[i];
 
-		while (t->n_doubtful)
-			give_up_doubtful(f, t, t->n_doubtful - 1);
+		while (t->doubtful.n)
+			give_up_doubtful(f, t, t->doubtful.n - 1, SPAN_LOST);
 		while (t->open.n)
 			end_span(f, &t->open.v[--t->open.n], end_ns, SPAN_NONE, SPAN_OPEN);
 		vec_done(&t->open);
+		vec_done(&t->doubtful);
 		free(t);
 	}
 	for (size_t i = 0; i < r->v.n; i++) {
 		r->n_left += r->v.v[i].end == SPAN_LEFT;
+		r->n_lost += r->v.v[i].end == SPAN_LOST;
 		r->n_open += r->v.v[i].end == SPAN_OPEN;
 		r->v.v[i].self_ns = r->v.v[i].end_ns - r->v.v[i].start_ns;
 	}
@@ -377,7 +452,7 @@ static int find_next(struct finder *f)
 		const struct profile_log_entry *e = &f->p->log.v[i];
 		const uint64_t thread = (uint64_t)e->pid << 32 | e->tid;
 
-		if (!f->roles.v[e->event].begins && !f->roles.v[e->event].ends)
+		if (!f->events.v.v[e->event].begins && !f->events.v.v[e->event].ends)
 			continue;
 		f->next.v[i] = hash_get(&last, thread); /* HASH_NONE is SPAN_NONE */
 		rc = hash_put(&last, thread, (uint32_t)i);
@@ -392,7 +467,7 @@ static int find_next(struct finder *f)
 static uint32_t beginning_behind(const struct finder *f, uint32_t exit)
 {
 	const struct profile_log_entry *e = &f->p->log.v[exit], *n;
-	const struct role *role = &f->roles.v[e->event];
+	const struct span_event *role = &f->events.v.v[e->event];
 	uint64_t sp, its;
 
 	if (f->next.v[exit] == SPAN_NONE || !e->ip)
@@ -406,7 +481,7 @@ static uint32_t beginning_behind(const struct finder *f, uint32_t exit)
 
 static int take_event(struct finder *f, uint32_t i)
 {
-	const struct role role = f->roles.v[f->p->log.v[i].event];
+	const struct span_event role = f->events.v.v[f->p->log.v[i].event];
 	const uint32_t behind = role.ends ? beginning_behind(f, i) : SPAN_NONE;
 	int rc = 0;
 
@@ -423,7 +498,7 @@ static int take_event(struct finder *f, uint32_t i)
 int spans_find(struct spans *ret, const struct profile *p, struct err *err)
 {
 	struct finder f = {.p = p, .ret = ret};
-	int rc = find_pairs(&f);
+	int rc = span_events_find(&f.events, p);
 
 	for (size_t i = 0; !rc && i < p->log.n; i++)
 		rc = vec_push(&ret->of_entry, SPAN_NONE) || vec_push(&ret->of_exit, SPAN_NONE) ||
@@ -432,11 +507,11 @@ int spans_find(struct spans *ret, const struct profile *p, struct err *err)
 		rc = find_next(&f);
 	for (uint32_t i = 0; !rc && i < p->log.n; i++)
 		rc = take_event(&f, i);
-	for (size_t i = 0; !rc && i < f.roles.n; i++)
-		rc = vec_push(&ret->has_event, f.roles.v[i].begins || f.roles.v[i].ends);
+	for (size_t i = 0; !rc && i < f.events.v.n; i++)
+		rc = vec_push(&ret->has_event, f.events.v.v[i].begins || f.events.v.v[i].ends);
 	finish_all(&f);
 	vec_done(&f.next);
-	vec_done(&f.roles);
+	vec_done(&f.events.v);
 	vec_done(&f.threads);
 	hash_done(&f.by_key);
 	hash_done(&f.by_pid);

@@ -4,7 +4,7 @@ const LANE = 12, LANES_MAX = 24, LANE_FONT = "10px system-ui, sans-serif", LANE_
 // States of waits; between them a thread ran, or nothing is known.
 const STATE_COLOURS = {sleeping: "hsl(210 45% 82%)", runnable: "hsl(45 95% 58%)", uninterruptible: "hsl(0 70% 58%)"}, OTHER_STATE = "hsl(0 0% 70%)";
 // enum span_end
-const SPAN_ENDS = ["", "left without an event that tells it", "had not ended"];
+const SPAN_ENDS = ["", "left without an event that tells it", "left or suspended without an event that tells it", "had not ended"];
 
 // Which row each call is in, of those for which takes(number of a task): {rows, of (by call; -1: none), nHidden: calls beyond the last row}
 function laneRows(spans, takes) {

@@ -69,7 +69,7 @@ func main() {
 	fmt.Println("done")
 }
 """
-LINE = re.compile(r"^ *(\d+\.\d+) \((<=|  )? *([\d.]+)(?: ms)? *\): (\S+) (\w[^(]*)\((.*?)\)(?: = (\S+))?(?: <- (.*))?$")
+LINE = re.compile(r"^ *(\d+\.\d+) \((<=| \?|  )? *([\d.]+)(?: ms)? *\): (\S+) (\w[^(]*)\((.*?)\)(?: = (\S+))?(?: <- (.*))?$")
 
 
 def make(name, text, command):
@@ -225,6 +225,41 @@ capture("-e", "call:./x:thrower,call:./x:middle,call:./x:catcher", "--", "./x")
 spans = lines()
 tap.check([s[3] for s in spans if s[2] == "catcher"] == ["0", "0", "2", "3"], "who catches an exception returns", spans)
 tap.check([s[0] for s in spans if s[2] == "middle"] == ["", "", "<=", "<="], "what an exception leaves has no known end", spans)
+
+# ---- coroutines -----------------------------------------------------------------------------------
+COROUTINES = r"""
+#include <ucontext.h>
+#define N __attribute__((noipa))
+static ucontext_t back, here[2];
+static char stacks[2][65536];
+static volatile int sink;
+N int leaf(int n) { sink++; return n * 10; }
+N int work(int id) { for (int i = 0; i < 3; i++) { leaf(id * 10 + i); swapcontext(&here[id - 1], &here[2 - id]); } sink++; return id; }
+static void first(void) { work(1); sink++; }
+static void second(void) { work(2); sink++; }
+static void make(int i, void (*f)(void))
+{
+	getcontext(&here[i]);
+	here[i].uc_stack.ss_sp = stacks[i], here[i].uc_stack.ss_size = sizeof stacks[i], here[i].uc_link = &back;
+	makecontext(&here[i], f, 0);
+}
+int main(void) { make(0, first); make(1, second); swapcontext(&back, &here[0]); leaf(99); return 0; }
+"""
+make("co.c", COROUTINES, "gcc -O2 -w -g co.c -o co")
+# work(1) returns first; work(2) waits on its stack for ever.
+TEN = [(str(10 * i + k), str(100 * i + 10 * k)) for k in range(3) for i in (1, 2)]
+capture("--args", "-e", "call:./co:work,call:./co:leaf", "--", "./co")
+spans = lines()
+tap.check([(s[0], s[3]) for s in spans if s[2] == "work"] == [("", "1"), ("?", None)], "a coroutine that waits is not told to have ended", spans)
+text = run([RESOLVE, "-q", "--no-inline", "-f", "timeline", "perf.data"]).stdout
+blocks = re.findall(r"\| work\(id=(\d)\) \{\n(.*?)\| \} // work", text, re.S)
+tap.check([(who, re.findall(r"\|   leaf\(n=(\d+)\) = (\d+)", inner)) for who, inner in blocks] == [("1", TEN[::2]), ("2", TEN[1::2])]
+          and "| leaf(n=99) = 990" in text, "calls are within those of their own stack", text)
+for graph in ("dwarf", "fp"):
+    capture("--args", "--call-graph", graph, "-e", "uprobe:./co:work,uretprobe:./co:work,uprobe:./co:leaf,uretprobe:./co:leaf", "--", "./co")
+    text = run([RESOLVE, "-q", "--no-inline", "-f", "trace", "perf.data"]).stdout
+    results = [[m[1] for m in re.finditer(rf" {name}\(.*?\)(?: = (\d+))?(?: <- .*)?$", text, re.M)] for name in ("work", "leaf")]
+    tap.check(results == [["1", None], [r for _, r in TEN] + ["990"]], f"uprobe and uretprobe, {graph}: no result of another call", results, text)
 
 if have("go"):
     make("main.go", GO, "go build -o g main.go")
