@@ -755,6 +755,28 @@ void calls_result(struct calls *c, struct text *t, const struct span *s)
 		text_int(t, v, 0);
 }
 
+bool calls_end(struct calls *c, struct text *t, const struct profile_log_entry *e)
+{
+	const char *event = strtab_get(&c->p->strings, c->p->events.v[e->event].name);
+	const char *text = e->trace ? strtab_get(&c->p->strings, e->trace) : "", *equals;
+	struct entered in;
+	int64_t v;
+
+	equals = strchr(text, '=');
+	if (!str_starts_with(event, "raw_syscalls:sys_exit") || !parse_text(c, text, &in) ||
+	    !equals)
+		return false;
+	v = strtoll(equals + 1, NULL, 10);
+	text_str(t, "... [continued]: ");
+	text_str(t, in.call.name);
+	text_str(t, "() = ");
+	if (v < 0 && v >= -ERRNO_MAX)
+		add_error(t, (int)-v);
+	else
+		text_int(t, v, 0);
+	return true;
+}
+
 void calls_task(struct calls *c, struct text *t, const struct profile_log_entry *e)
 {
 	text_string(t, c->p, e->comm);

@@ -38,6 +38,9 @@ void calls_name(struct calls *c, struct text *t, const struct span *s);
 void calls_args(struct calls *c, struct text *t, const struct span *s);
 /* "3", "-1 ENOENT (No such file or directory)"; nothing if it is not known. */
 void calls_result(struct calls *c, struct text *t, const struct span *s);
+/* The end of a system call whose beginning is not there, in words; false: it is none. So returns a
+ * new task from the call that made it. */
+bool calls_end(struct calls *c, struct text *t, const struct profile_log_entry *e);
 /* "NAME/TID", or "NAME/PID/TID" where they differ. */
 void calls_task(struct calls *c, struct text *t, const struct profile_log_entry *e);
 /* The fields of a log entry, without those that only say which call it is. */

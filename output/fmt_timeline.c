@@ -197,6 +197,21 @@ static bool is_shown(const struct timeline *l, uint32_t span)
 	return l->shown[entry_of(l, span)->event];
 }
 
+static void add_event(struct timeline *l, const struct profile_log_entry *e)
+{
+	const struct profile *p = l->p;
+	struct text *t = &l->out;
+	const uint32_t name =
+		e->node ? profile_symbol(p, &p->locations.v[p->nodes.v[e->node].location]) : 0;
+
+	text_string(t, p, p->events.v[e->event].name);
+	text_str(t, e->trace ? ": " : "");
+	calls_fields(&l->calls, t, e);
+	text_str(t, name ? " <- " : "");
+	if (name)
+		calls_function(t, p, name);
+}
+
 /* The other events of a thread up to a time. */
 static void add_events(struct timeline *l, struct ends *thread, uint64_t until_ns, uint32_t depth)
 {
@@ -205,20 +220,12 @@ static void add_events(struct timeline *l, struct ends *thread, uint64_t until_n
 
 	for (; thread->event != SPAN_NONE; thread->event = l->next_event.v[thread->event]) {
 		const struct profile_log_entry *e = &p->log.v[thread->event];
-		const uint32_t name =
-			e->node ? profile_symbol(p, &p->locations.v[p->nodes.v[e->node].location])
-				: 0;
-
 		if (e->time_ns > until_ns)
 			return;
 		add_start(l, e->time_ns, NULL, depth);
 		text_str(t, "// ");
-		text_string(t, p, p->events.v[e->event].name);
-		text_str(t, e->trace ? ": " : "");
-		calls_fields(&l->calls, t, e);
-		text_str(t, name ? " <- " : "");
-		if (name)
-			calls_function(t, p, name);
+		if (!calls_end(&l->calls, t, e))
+			add_event(l, e);
 		text_char(t, '\n');
 	}
 }

@@ -44,13 +44,14 @@ static void add_times(struct trace *r, const struct profile_log_entry *e, const 
 
 /* Who called it: the frame above the leaf; of a system call the first one of the program; of other
  * events the leaf. */
-static void add_caller(struct trace *r, const struct profile_log_entry *e, const struct span *s)
+static void add_caller(struct trace *r, const struct profile_log_entry *e, const struct span *s,
+		       bool is_syscall)
 {
 	const struct profile *p = r->p;
 	uint32_t node = e->node, name, inlined;
 
 	profile_probed_level(p, e->event, e->node, &inlined);
-	if (s && calls_is_syscall(&r->calls, s)) {
+	if (is_syscall) {
 		while (node && p->locations.v[p->nodes.v[node].location].is_kernel)
 			node = p->nodes.v[node].parent;
 	} else if (s && node) {
@@ -86,6 +87,7 @@ static void add_line(struct trace *r, size_t i)
 	const struct profile_log_entry *e = &r->p->log.v[i];
 	const struct span *s = calls_span_at(&r->calls, i);
 	struct text *t = &r->out;
+	bool is_syscall = s && calls_is_syscall(&r->calls, s);
 
 	if (r->calls.spans.of_exit.v[i] != SPAN_NONE)
 		return; /* on the line of its beginning */
@@ -94,12 +96,14 @@ static void add_line(struct trace *r, size_t i)
 	text_char(t, ' ');
 	if (s) {
 		add_call(r, s);
+	} else if (calls_end(&r->calls, t, e)) {
+		is_syscall = true;
 	} else {
 		text_string(t, r->p, r->p->events.v[e->event].name);
 		text_str(t, ": ");
 		calls_fields(&r->calls, t, e);
 	}
-	add_caller(r, e, s);
+	add_caller(r, e, s, is_syscall);
 	text_char(t, '\n');
 }
 

@@ -231,6 +231,10 @@ run(["gcc", "-O1", "-pthread", "ends.c", "-o", "ends"])
 run([CAPTURE, "-q", "--syscalls", "-o", "ends.data", "--", "./ends"])
 exits = re.findall(r"\((<=|) *([\d.]+) ms\): ends/\S+ exit(?:_group)?\(", run([RESOLVE, "-q", "-f", "trace", "ends.data"]).stdout)
 tap.check(len(exits) == 5 and all(how == "<=" and float(ms) < 100 for how, ms in exits), "the last call of each thread ends with it", exits)
+shown = run([RESOLVE, "-q", "-f", "trace", "ends.data"]).stdout
+begun = re.findall(r"^ *[\d.]+ +: ends/\S+ \.\.\. \[continued\]: (\w+)\(\) = (\d+)", shown, re.M)
+tap.check([name for name, _ in begun][0] == "execve" and len(begun) == 5 and {r for _, r in begun} == {"0"} and "sys_exit" not in shown,
+          "where a task or the command begins: the end of a call, as perf trace has it", shown[:300], begun)
 
 # ---- the table of calls -------------------------------------------------------------------------
 defined = dict((int(n), name) for name, n in re.findall(r"#define __NR_(\w+) (\d+)", run(
