@@ -40,7 +40,7 @@ struct reader {
 	size_t first_sample, first_frame; /* its */
 	/* An evented profile: frames that are open, since when. */
 	VEC(uint32_t) open;
-	double since, event_at;
+	double since, event_at, end_at;
 	uint32_t event_frame;
 	char event_type;
 	VEC(uint32_t) path;
@@ -82,12 +82,19 @@ static int end_event(struct reader *r)
 
 static int end_profile(struct reader *r)
 {
+	/* What is never closed lasts to the profile's end; without one it is not known how long. */
+	if (r->open.n && r->end_at > r->since)
+		r->event_at = r->end_at;
+	else
+		r->ret->damaged += r->open.n;
+	r->event_type = 0;
+	if (end_event(r))
+		return -ERR_NOMEM;
 	if (vec_push(&r->names, r->name) || vec_push(&r->units, r->unit))
 		return err_nomem(r->err);
 	r->name = r->unit = 0;
-	r->ret->damaged += r->open.n; /* never closed: how long they lasted is not known */
 	r->open.n = 0;
-	r->since = r->event_at = 0;
+	r->since = r->event_at = r->end_at = 0;
 	for (size_t i = r->first_sample; i < r->samples.n && i - r->first_sample < r->weights.n;
 	     i++)
 		r->samples.v[i].weight = r->weights.v[i - r->first_sample];
@@ -128,6 +135,8 @@ static int take_profile(struct reader *r, const char *path, const struct json_va
 		return end_sample(r, 1);
 	else if (!strcmp(path, ".weights[]") && v->kind == JSON_NUMBER)
 		return vec_push(&r->weights, v->number) ? err_nomem(r->err) : 0;
+	else if (!strcmp(path, ".endValue"))
+		r->end_at = v->number;
 	else if (!strcmp(path, ".events[].type") && v->kind == JSON_STRING)
 		r->event_type = *v->string;
 	else if (!strcmp(path, ".events[].at"))

@@ -74,8 +74,14 @@ evented["profiles"][0]["events"].pop()
 with open("open.json", "w") as f:
     json.dump(evented, f)
 p = run([RESOLVE, "open.json"], check=False)
+tap.check(p.returncode == 0 and not p.stderr and folded(p.stdout)[("t", "main")] == 6000000,
+          "speedscope: an event that no other one closes lasts to the end of the profile", p)
+del evented["profiles"][0]["endValue"]
+with open("open.json", "w") as f:
+    json.dump(evented, f)
+p = run([RESOLVE, "open.json"], check=False)
 tap.check(p.returncode == 1 and "1 entries could not be read as speedscope" in p.stderr and folded(p.stdout)[("t", "main")] == 2000000,
-          "speedscope: an event that no other one closes is counted", p)
+          "speedscope: without an end of the profile it is counted", p)
 
 # ---- our own jsonl, in both forms ---------------------------------------------------------------------------------------
 lines = []
