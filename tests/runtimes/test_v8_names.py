@@ -123,7 +123,7 @@ def main():
         what = "node " + " ".join(flags)
         run([CAPTURE, "-q", "-F", "1999", "-e", "cpu-clock:u", "-o", "x.data", "--", "node", *flags, "names.js", "2500"])
         n, named, wrong, kinds = judge(folded(resolve("x.data")[0]), not flags)
-        # One stack of about 60,000 had a function between two of others left out, which may be the unwinder's.
+        # One stack, in some twenty recordings of 5,000, had the function between two others left out, perhaps by the unwinder.
         tap.check(n and sum(wrong.values()) <= named / 5000, f"{what}: of {named} ns of names none is another function's", wrong.most_common(5))
         tap.check(named >= 0.95 * n, f"{what}: {100 * named / max(n, 1):.1f} % of JavaScript's frames have names", kinds)
         tap.check(all(kinds[k] for k in wanted), f"{what}: kinds {wanted}", kinds)
