@@ -219,8 +219,8 @@ def other_compiler():
 
 
 def unseen():
-    for name, flags in (("in-first", "-DFIRST=20000 -DSECOND=20000 -DIN_FIRST=1"), ("in-second", "-DFIRST=20000 -DSECOND=20000 -DIN_FIRST=0"),
-                        ("second-slower", "-DFIRST=5000 -DSECOND=35000 -DIN_FIRST=1")):
+    for name, flags in (("in-first", "-DFIRST=40000 -DSECOND=20000 -DIN_FIRST=1"), ("in-second", "-DFIRST=40000 -DSECOND=20000 -DIN_FIRST=0"),
+                        ("second-slower", "-DFIRST=5000 -DSECOND=55000 -DIN_FIRST=1")):
         build(name, UNSEEN, "-O2", *flags.split())
     for new, want, why in (("in-second", (0, "moved", "perhaps inlined"), "what was inlined into one is inlined into another: nothing fails"),
                            ("second-slower", (1, "REGRESSED", None), "another lost as much, but neither is longer or shorter: it fails")):
