@@ -122,7 +122,13 @@ static int find(struct screen *s, int step)
 			return 0;
 		}
 	}
-	snprintf(s->note, sizeof s->note, *s->search ? "no row has '%s'" : "/ searches", s->search);
+	if (!*s->search)
+		snprintf(s->note, sizeof s->note, "/ searches");
+	else if (s->rows.view == VIEW_FUNCTIONS)
+		snprintf(s->note, sizeof s->note, "no row has '%s'", s->search);
+	else /* functions below what is folded are no rows */
+		snprintf(s->note, sizeof s->note,
+			 "no unfolded row has '%s'; the list of functions has all", s->search);
 	return 0;
 }
 

@@ -75,6 +75,8 @@ try:
     screen = t.shows(r"by own, Enter: callees", "c")
     screen = t.shows(r"100\.00% +0\.00% - all stacks", "Tab")
     t.shows(r"this row is no function", "a")
+    t.shows(r"no unfolded row has 'nowhere'; the list of functions has all", "/", "nowhere", "Enter")
+    t.shows(r"100\.00% +0\.00% - all stacks", "Escape")
     tap.check(re.search(r"80\.00% +0\.00%  - \S+  libc\.so\.6\n +80\.00% +0\.00%   - ", screen), "Tab: the tree, its hottest way unfolded", screen)
     t.shows(r"functions by own", "Tab")
     screen = t.shows(r"callees of work::fib", "/", "fibonacci", "Enter", "s")
