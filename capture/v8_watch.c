@@ -7,13 +7,14 @@
 #include "capture/v8_watch.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/text.h"
 
 /* Limits: of what is to be looked at, of what is remembered. */
-enum { TODO_MAX = 1 << 14, SEEN_MAX = 1 << 16, TRIES_MAX = 32 };
+enum { TODO_MAX = 1 << 14, SEEN_MAX = 1 << 16, TRIES_MAX = 32, FILES_MAX = 4 };
 
 /* Between two comparisons of all that is known with what is there: at least this much, and as many
  * times what one takes. */
@@ -132,44 +133,47 @@ struct v8_todo v8_watch_take(struct v8_watch *w, bool again)
 	return t;
 }
 
-/* The first mapping of the file with V8; 0: none. */
-static uint64_t find_file(pid_t pid)
+/* The first mappings of the files that may have V8: node may have it in libnode.so. Returns how
+ * many. */
+static size_t find_files(pid_t pid, uint64_t starts[FILES_MAX])
 {
 	static const char deleted[] = " (deleted)";
-	char line[4096 + 128];
-	uint64_t start = 0;
+	char line[4096 + 128], last[4096] = "";
+	size_t n = 0;
 	FILE *f;
 
 	snprintf(line, sizeof line, "/proc/%d/maps", (int)pid);
 	f = fopen(line, "re");
-	while (f && !start && fgets(line, sizeof line, f)) {
+	while (f && n < FILES_MAX && fgets(line, sizeof line, f)) {
 		char *path = strchr(line, '/');
 
 		line[strcspn(line, "\n")] = 0;
 		if (path && ends_in(path, deleted))
 			path[strlen(path) - (sizeof deleted - 1)] = 0;
-		if (path && v8_watch_is(path))
-			start = strtoull(line, NULL, 16);
+		if (!path || !v8_watch_is(path) || !strcmp(path, last))
+			continue;
+		snprintf(last, sizeof last, "%s", path);
+		starts[n++] = strtoull(line, NULL, 16);
 	}
 	if (f)
 		fclose(f);
-	return start;
+	return n;
 }
 
 /* One that has just started may not be ready. */
 static bool is_open(struct v8_watch *w, pid_t pid)
 {
-	uint64_t file;
+	uint64_t starts[FILES_MAX];
+	size_t n;
 
 	if (w->v8 || w->tries >= TRIES_MAX)
 		return w->v8;
-	file = find_file(pid);
-	if (!file)
-		return false;
-	w->tries++;
-	w->why = (struct err){0};
-	if (v8_open(&w->v8, pid, file, &w->why) && w->why.code == ERR_UNSUPPORTED)
-		w->tries = TRIES_MAX;
+	n = find_files(pid, starts);
+	w->tries += n > 0;
+	for (size_t i = 0; i < n && !w->v8; i++) {
+		w->why = (struct err){0};
+		(void)v8_open(&w->v8, pid, starts[i], &w->why);
+	}
 	return w->v8;
 }
 
