@@ -693,7 +693,12 @@ static void note_process(struct process *p, struct capture_result *r)
 			     "process %d has more code without a file than the %d MB that are "
 			     "copied: some of its stacks may end early",
 			     (int)p->pid, CODE_COPY_MAX >> 20);
-	if (p->counts.is_cut || p->log.bytes.n > LOG_MAX)
+	if (p->v8.counts.is_cut)
+		capture_note(r,
+			     "process %d has more JavaScript functions than are read: some have "
+			     "no names",
+			     (int)p->pid);
+	if (p->counts.is_cut || (p->is_jvm && p->log.bytes.n > LOG_MAX))
 		capture_note(r,
 			     "process %d has more code than is read: some Java code has no names",
 			     (int)p->pid);
