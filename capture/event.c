@@ -266,7 +266,7 @@ int event_set_filter(struct event *e, const char *filter, size_t len, struct err
 			       e->name, sizeof e->filter - 1);
 	memcpy(e->filter, filter, len);
 	e->filter[len] = 0;
-	return 0;
+	return e->is_probe ? event_check_filter(e, err) : 0;
 }
 
 /* "SYSTEM:NAME/FILTER/": the length of the name; len if there is no filter. */

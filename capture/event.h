@@ -43,6 +43,9 @@ int event_parse(struct event *ret, const char *spec, size_t len, struct err *err
 
 /* Sets what samples of a tracepoint must be like: "prev_comm == \"x\" && prio < 5". */
 int event_set_filter(struct event *e, const char *filter, size_t len, struct err *err);
+/* Refuses the filter of a probe that compares a register as if that had a sign. Returns 0 or
+ * negative. */
+int event_check_filter(const struct event *e, struct err *err);
 
 /* Parses a comma-separated list and appends it to events[*n], up to `max` events in all. */
 int event_parse_list(const char *list, struct event *events, size_t max, size_t *n,

@@ -11,8 +11,7 @@ static const struct {
 } signs[] = {
 	{"==", VALUE_EQUAL},	     {"!=", VALUE_DIFFERENT},
 	{"<=", VALUE_LESS_OR_EQUAL}, {">=", VALUE_GREATER_OR_EQUAL},
-	{"=", VALUE_EQUAL},	     {"<", VALUE_LESS},
-	{">", VALUE_GREATER},
+	{"<", VALUE_LESS},	     {">", VALUE_GREATER},
 };
 
 static const char *skip_blanks(const char *s)
@@ -88,7 +87,8 @@ static const char *parse_one(struct value_condition *c, const char **at, const c
 			break;
 	*why = **at == '.' || **at == '-' || **at == '['
 		       ? "parameters are compared as a whole, not their members"
-		       : "==, !=, <, <=, > or >= is expected";
+	       : **at == '=' && (*at)[1] != '=' ? "equal is written =="
+						: "==, !=, <, <=, > or >= is expected";
 	if (i == sizeof signs / sizeof *signs)
 		return NULL;
 	c->test = signs[i].test;

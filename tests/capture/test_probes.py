@@ -421,8 +421,12 @@ same(re.findall(r' s0="(.*?)"', text), ["ABCD"], "and their end")
 for options, words in ((["--args"], "fields: a0 a1 a2 "), ([], "with --args it has the fields a0, a1 ..")):
     p = run([CAPTURE, *options, "-e", "uprobe:./filtered:f_num", "--filter", "n == 1", "--", "./filtered"], check=False)
     tap.check(p.returncode == 2 and words in p.stderr, f"--filter {options}: the fields that there are", p.stderr)
-p = run([CAPTURE, "--args", "-e", "uprobe:./filtered:f_num", "--filter", "a0 < 0", "-o", "none.data", "--", "./filtered"], check=False)
+p = run([CAPTURE, "--args", "-e", "uprobe:./filtered:f_num", "--filter", "a0 > 999", "-o", "none.data", "--", "./filtered"], check=False)
 tap.check("no call passed the filter" in p.stderr, "a filter that no call passes: said", p.stderr)
+for filter_, hint in (("a0 == -1", "-1 is written 0xffffffffffffffff, or 0xffffffff where it is an int"), ("a0 < 0", "negative ones are 'a0 > 0x7fffffffffffffff'"),
+                      ("a0 == 1 || a1 >= -5", "a1 is an unsigned number of 64 bits")):
+    p = run([CAPTURE, "--args", "-e", "uprobe:./filtered:f_num", "--filter", filter_, "-o", "none.data", "--", "./filtered"], check=False)
+    tap.check(p.returncode == 2 and hint in p.stderr, f"--filter '{filter_}': refused, with how to write it", p.stderr)
 for args in (["call:./filtered:f_num", "--filter", "a0 == 1"], ["call:./filtered:f_num/a0 == 1/"]):
     p = run([CAPTURE, "--args", "-e", *args, "--", "./filtered"], check=False)
     tap.check(p.returncode == 2 and "resolve --where" in p.stderr and "uprobe:./filtered:f_num" in p.stderr, f"-e {args}: refused, with what to do", p.stderr)

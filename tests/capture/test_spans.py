@@ -321,10 +321,12 @@ capture("--strings", "-e", "call:./d:walk", "--", "./d", "from argv")
 shown = run([RESOLVE, "-q", "-f", "trace", "perf.data"]).stdout.splitlines()
 tap.check(len(shown) == 8 and all(re.search(rf'walk\(depth={7 - i}, name=0x[0-9a-f]+ "from argv"\)', line) for i, line in enumerate(shown)),
           "capture --strings: named by the debug information, without another option", shown)
-for what, column in (("depth >", 8), ("> 4", 1), ("depth > WRITE", 9), ("depth == 4 depth", 12), ("depth = 'x", 9), ("depth=>1", 7), ("depth===1", 8), ("at.x == 7", 3),
+for what, column in (("depth >", 8), ("> 4", 1), ("depth > WRITE", 9), ("depth == 4 depth", 12), ("depth == 'x", 10), ("depth=>1", 6), ("depth===1", 8), ("at.x == 7", 3),
                      ("*depth == 1", 1), ("depth == 1 || depth == 2", 12), ("at->x == 1", 3), ("depth == 1.5", 10), ("depth == 99999999999999999999", 10)):
     p = run([RESOLVE, "--where", what, "d.data"], check=False)
     tap.check(p.returncode == 2 and f"column {column}," in p.stderr, f"--where: refused, with the column: {what}", p.stderr)
+p = run([RESOLVE, "--where", "depth = 1", "d.data"], check=False)
+tap.check(p.returncode == 2 and "column 7, '= 1': equal is written ==" in p.stderr, "--where: one equals sign is refused, with the hint", p.stderr)
 p = run([RESOLVE, "--where", "dept == 1", "d.data"], check=False)
 tap.check(p.returncode and "has a parameter 'dept'" in p.stderr, "--where: a name that no function has is said", p.stderr)
 
