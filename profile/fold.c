@@ -134,16 +134,29 @@ static bool has_template(const struct scan *c, size_t i)
 	return false;
 }
 
+/* The method of a Java class behind its type, "int[] java.util.Map.get": returns where it begins,
+ * or 0. No function of C++ has a dot in its name before its arguments. */
+static size_t skip_java_type(const struct scan *c, size_t end)
+{
+	const char *space = memchr(c->s, ' ', end);
+	const size_t begin = space ? (size_t)(space - c->s) + 1 : end;
+
+	for (size_t i = 0; i < end; i++)
+		if (i + 1 != begin && !is_name_char(c->s[i]) && !strchr("./+<>-[]", c->s[i]))
+			return 0;
+	return begin < end && memchr(c->s + begin, '.', end - begin) ? begin : 0;
+}
+
 /* Returns the index after the return type of the function whose first argument list is at `end`, or
- * 0 if it has none. Only instances of templates have one, "void f<int>(int)", "auto f(int)::
- * {lambda(auto:1)#1}::operator()<int>(int) const"; the part after the word operator may have
- * spaces, too. */
+ * 0 if it has none. In C++ only instances of templates have one, "void f<int>(int)", "auto
+ * f(int)::{lambda(auto:1)#1}::operator()<int>(int) const"; the part after the word operator may
+ * have spaces, too. */
 static size_t skip_return_type(const struct scan *c, size_t end)
 {
 	size_t i = 0, depth = 0, begin = 0;
 
 	if (!has_template(c, end))
-		return 0;
+		return skip_java_type(c, end);
 	while (i < end && !(at_word(c, i, "operator") && !(i && is_name_char(c->s[i - 1])))) {
 		if (c->s[i] == ' ' && !depth)
 			begin = i + 1;

@@ -45,6 +45,11 @@ static void argument_lists_go(void **state)
 		{"foo<(Kind)3>(bar<(1 > 0)>)", "foo<(Kind)3>"},
 		{"f(void (*)(int))", "f"},
 		{"memcpy@@GLIBC_2.14", "memcpy@@GLIBC_2.14"},
+		{"int[] java.util.Map.get(java.lang.Object, int)", "java.util.Map.get"},
+		{"void J.<init>()", "J.<init>"},
+		{"java.lang.Object java.lang.invoke.LambdaForm$MH+0x00007f20b8002400.invoke()",
+		 "java.lang.invoke.LambdaForm$MH+0x00007f20b8002400.invoke"},
+		{"non-virtual thunk to A::f.cold(int)", "non-virtual thunk to A::f.cold"},
 		{"f(", "f"},
 		{"f(()", "f"},
 	};
