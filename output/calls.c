@@ -17,6 +17,7 @@
 #include "base/strtab.h"
 #include "output/call_flags.h"
 #include "output/call_names.h"
+#include "output/call_results.h"
 #include "output/call_special.h"
 #include "output/call_structs.h"
 #include "output/probe_fields.h"
@@ -613,64 +614,6 @@ void calls_name(struct calls *c, struct text *t, const struct span *s)
 		text_string(t, p, p->events.v[e->event].name);
 }
 
-/* The name that an enumerator of the type " NAME VALUE NAME VALUE" has; NULL: none. */
-static const char *enumerator(const char *type, size_t n, int64_t v, size_t *n_name)
-{
-	char value[32];
-	const int n_value = snprintf(value, sizeof value, "%" PRId64, v);
-	const char *end = type + n, *at = memchr(type, ' ', n);
-
-	while (at && at < end) {
-		const char *name = at + 1, *behind = memchr(name, ' ', (size_t)(end - name));
-
-		if (!behind)
-			return NULL;
-		at = memchr(behind + 1, ' ', (size_t)(end - behind - 1));
-		*n_name = (size_t)(behind - name);
-		if ((at ? at : end) - behind - 1 == n_value &&
-		    !memcmp(behind + 1, value, (size_t)n_value))
-			return name;
-	}
-	return NULL;
-}
-
-/* A result by its type (profile_result_type()): the register holds more bits than those of it. */
-static void add_typed(struct text *t, const char *type, size_t n, int64_t v)
-{
-	const unsigned bytes =
-		n > 1 && type[1] >= '1' && type[1] <= '8' ? (unsigned)type[1] - '0' : 0;
-	const unsigned unused = bytes ? 64 - 8 * bytes : 0;
-	const bool is_signed = strchr("ice", *type);
-	const char *name;
-	size_t n_name;
-
-	if (!bytes) {
-		text_char(t, '?');
-		return;
-	}
-	v = is_signed ? (int64_t)((uint64_t)v << unused) >> unused
-		      : (int64_t)((uint64_t)v << unused >> unused);
-	name = enumerator(type, n, v, &n_name);
-	if (*type == 'p') {
-		text_str(t, "0x");
-		text_hex(t, (uint64_t)v, 0);
-	} else if (*type == 'b' && (uint64_t)v < 2) {
-		text_str(t, v ? "true" : "false");
-	} else if (name) {
-		text_clean(t, name, n_name);
-	} else if (is_signed) {
-		text_int(t, v, 0);
-	} else {
-		text_dec(t, (uint64_t)v, 0);
-	}
-	if ((*type == 'c' || *type == 'C') && v >= ' ' && v < 0x7f) {
-		text_str(t, " '");
-		text_str(t, v == '\'' || v == '\\' ? "\\" : "");
-		text_char(t, (char)v);
-		text_char(t, '\'');
-	}
-}
-
 /* Is it the copy of a function without its result, by the name that gcc gives to it? */
 static bool is_without_result(const struct calls *c, const struct span *s)
 {
@@ -682,40 +625,6 @@ static bool is_without_result(const struct calls *c, const struct span *s)
 				   profile_symbol(p, &p->locations.v[p->nodes.v[node].location]));
 
 	return strstr(name, ".isra") || strstr(name, ".part");
-}
-
-/* The kernel's own, by which it begins the call again (include/linux/errno.h), as strace has them.
- */
-static const struct restart {
-	int error;
-	const char *text;
-} restarts[] = {
-	{512, "ERESTARTSYS (To be restarted if SA_RESTART is set)"},
-	{513, "ERESTARTNOINTR (To be restarted)"},
-	{514, "ERESTARTNOHAND (To be restarted if no handler)"},
-	{516, "ERESTART_RESTARTBLOCK (Interrupted by signal)"},
-};
-
-static void add_error(struct text *t, int error)
-{
-	const char *name = strerrorname_np(error);
-
-	for (size_t i = 0; i < sizeof restarts / sizeof *restarts; i++)
-		if (restarts[i].error == error) {
-			text_str(t, "? ");
-			text_str(t, restarts[i].text);
-			return;
-		}
-	text_str(t, "-1 ");
-	if (name) {
-		text_str(t, name);
-		text_str(t, " (");
-		text_str(t, strerrordesc_np(error));
-		text_char(t, ')');
-	} else {
-		text_str(t, "errno ");
-		text_dec(t, (uint64_t)error, 0);
-	}
 }
 
 void calls_result(struct calls *c, struct text *t, const struct span *s)
@@ -734,7 +643,7 @@ void calls_result(struct calls *c, struct text *t, const struct span *s)
 		return;
 	if (type) {
 		if (*type != 'v')
-			add_typed(t, type, n_type, v);
+			call_typed_add(t, type, n_type, v);
 		return;
 	}
 	if (!calls_is_syscall(c, s) && is_without_result(c, s)) {
@@ -742,7 +651,7 @@ void calls_result(struct calls *c, struct text *t, const struct span *s)
 		return;
 	}
 	if (calls_is_syscall(c, s) && v < 0 && v >= -ERRNO_MAX) {
-		add_error(t, (int)-v);
+		call_error_add(t, (int)-v);
 		return;
 	}
 	if (calls_is_syscall(c, s) && parse_entered(c, s, &e) &&
@@ -771,7 +680,7 @@ bool calls_end(struct calls *c, struct text *t, const struct profile_log_entry *
 	text_str(t, in.call.name);
 	text_str(t, "() = ");
 	if (v < 0 && v >= -ERRNO_MAX)
-		add_error(t, (int)-v);
+		call_error_add(t, (int)-v);
 	else
 		text_int(t, v, 0);
 	return true;
