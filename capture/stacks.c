@@ -5,8 +5,8 @@
  * but those to trace the processes. */
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/perf_event.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +20,11 @@
 #include "capture/bundle_write.h"
 #include "capture/capture.h"
 #include "capture/environs.h"
+#include "capture/follow.h"
 #include "capture/perfdata.h"
 #include "capture/priority.h"
 #include "capture/record_writer.h"
+#include "capture/round_clock.h"
 #include "capture/secrets.h"
 #include "capture/session.h"
 #include "capture/stack_batch.h"
@@ -53,6 +55,9 @@ struct stacks {
 	struct pins pins; /* of files that the bundle needs */
 	struct processes seen;
 	struct tid_list processes;
+	struct follow follow;
+	struct round_clock clock;
+	size_t n_threads; /* of the last round */
 	uint64_t longest_halt_ns, ids[1];
 	size_t n_refused;
 	int refused_errno;
@@ -106,7 +111,7 @@ static int take_thread(struct stacks *s, pid_t pid, pid_t tid, struct err *err)
 		return 0;
 	state[0] = s->thread.state;
 	sample = (struct stack_sample){.id = SAMPLE_ID,
-				       .period = s->attr.sample_period,
+				       .period = s->attr.sample_period * s->clock.stands_for,
 				       .pid = pid,
 				       .tid = tid,
 				       .cpu = (uint32_t)s->thread.cpu,
@@ -134,12 +139,15 @@ static bool is_named(const struct stacks *s, pid_t tid)
 static int take_process(struct stacks *s, pid_t pid, size_t *n, struct err *err)
 {
 	struct tid_list tids = {0};
-	int rc = tid_list_scan(&tids, pid, err);
+	int rc = follow_changes(&s->follow, pid) ? err_nomem(err) : tid_list_scan(&tids, pid, err);
 
 	for (size_t i = 0; i < tids.tids.n && rc >= 0; i++) {
-		if (tids.tids.v[i] == getpid() || !is_named(s, tids.tids.v[i]))
+		pid_t tid = tids.tids.v[i];
+
+		if (tid == getpid() || !is_named(s, tid))
 			continue;
-		rc = take_thread(s, pid, tids.tids.v[i], err);
+		rc = follow_thread(&s->follow, pid, tid) ? err_nomem(err)
+							 : take_thread(s, pid, tid, err);
 		++*n;
 	}
 	tid_list_done(&tids);
@@ -152,7 +160,8 @@ static ssize_t take_all(struct stacks *s, struct err *err)
 	size_t n = 0;
 	int rc = 0;
 
-	(void)priority_raise(s->opt->realtime); /* a thread is halted as long as this one waits for a processor */
+	(void)priority_raise(s->opt->realtime); /* a thread is halted as long as this one waits for
+						   a processor */
 	for (size_t i = 0; i < s->processes.tids.n && !rc; i++)
 		rc = take_process(s, s->processes.tids.v[i], &n, err);
 	priority_normal();
@@ -237,26 +246,31 @@ static int emit(void *arg, const void *rec, size_t n)
 
 	s->result->other_records++;
 	pins_note(&s->pins, rec, n);
+	environs_note(&s->environs, rec, n); /* a program that is executed has another */
 	return record_writer_append(s->writer, rec, n) ? -ERR_NOMEM : 0;
 }
 
 static int synthesize(struct stacks *s, struct err *err)
 {
-	struct synth y = {.proc = "/proc",
-			  .sys = "/sys",
-			  .modules = "/lib/modules",
-			  .cache_dir = s->opt->cache.dir,
-			  .emit = emit,
-			  .arg = s,
-			  .with_data = true};
+	struct synth *y = &s->follow.synth;
 	bool hidden;
-	int rc = synth_kernel(&y, &hidden);
+	int rc;
 
+	*y = (struct synth){.proc = "/proc",
+			    .sys = "/sys",
+			    .modules = "/lib/modules",
+			    .cache_dir = s->opt->cache.dir,
+			    .emit = emit,
+			    .arg = s,
+			    .with_data = true};
+	s->follow.emit = emit;
+	s->follow.arg = s;
+	s->follow.id = SAMPLE_ID;
+	rc = synth_kernel(y, &hidden);
 	if (!rc)
-		rc = synth_modules(&y);
+		rc = synth_modules(y);
 	for (size_t i = 0; i < s->processes.tids.n && !rc; i++)
-		rc = synth_process(&y, s->processes.tids.v[i]);
-	synth_done(&y);
+		rc = follow_process(&s->follow, s->processes.tids.v[i]);
 	return rc ? err_nomem(err) : 0;
 }
 
@@ -364,20 +378,16 @@ static int end_file(struct stacks *s, int rc, struct err *err)
 
 static int rounds(struct stacks *s, struct err *err)
 {
-	const uint64_t begin = clock_ns(CLOCK_MONOTONIC), step = s->opt->every_ms * 1000000ull;
-	const uint64_t end = begin + (uint64_t)(s->opt->duration_s * 1e9);
-	ssize_t n = take_all(s, err);
+	ssize_t n;
 
-	for (uint64_t next = begin + step; n > 0 && step && !*s->stop; next += step) {
-		uint64_t now = clock_ns(CLOCK_MONOTONIC);
-
-		if (end > begin && next >= end)
-			break;
-		if (next > now)
-			poll(NULL, 0, (int)((next - now) / 1000000));
+	round_clock_begin(&s->clock, s->opt->every_ms * 1000000ull,
+			  (uint64_t)(s->opt->duration_s * 1e9));
+	n = take_all(s, err);
+	while (n > 0 && s->opt->every_ms && !*s->stop && round_clock_next(&s->clock)) {
 		thread_state_release(&s->thread);
 		s->pins.looks = true; /* no record tells of an end */
 		pins_look(&s->pins, clock_ns(CLOCK_MONOTONIC));
+		s->n_threads = (size_t)n;
 		if (!*s->stop)
 			n = take_all(s, err);
 	}
@@ -385,8 +395,31 @@ static int rounds(struct stacks *s, struct err *err)
 	return n < 0 ? (int)n : 0;
 }
 
+/* A share of the rounds that is worth a word. */
+#define LATE_ROUNDS 0.01
+
+static void note_late_rounds(struct stacks *s)
+{
+	const struct round_clock *c = &s->clock;
+	const uint64_t all = c->n_rounds + c->n_left_out;
+	const double ms = c->n_rounds ? (double)c->spent_ns / (double)c->n_rounds / 1e6 : 0;
+	char took[96] = "rounds came late (the machine is busy)";
+
+	if ((double)c->n_left_out <= LATE_ROUNDS * (double)all)
+		return;
+	if (ms > s->opt->every_ms)
+		snprintf(took, sizeof took, "a round of %zu thread%s took %.1f ms, more than %u ms",
+			 s->n_threads, &"s"[s->n_threads == 1], ms, s -> opt -> every_ms);
+	capture_note(
+		s->result,
+		"%s: %" PRIu64 " of %" PRIu64
+		" rounds were left out, and each sample stands for the time since the one before",
+		took, c->n_left_out, all);
+}
+
 static void note_trouble(struct stacks *s)
 {
+	note_late_rounds(s);
 	if (s->longest_halt_ns > HALT_NOTE_NS)
 		capture_note(s->result, "a thread was halted for %.1f ms",
 			     (double)s->longest_halt_ns / 1e6);
@@ -410,6 +443,7 @@ static void release(struct stacks *s)
 	pins_done(&s->pins);
 	processes_done(&s->seen);
 	tid_list_done(&s->processes);
+	follow_done(&s->follow);
 	free(s);
 }
 

@@ -132,7 +132,7 @@ static bool parent_of(struct synth *s, pid_t pid, pid_t *ret)
 	return true;
 }
 
-static int synth_thread(struct synth *s, pid_t pid, pid_t ppid, pid_t tid)
+int synth_thread(struct synth *s, pid_t pid, pid_t ppid, pid_t tid)
 {
 	char path[128], comm[64];
 	int rc;

@@ -41,6 +41,8 @@ int synth_modules(struct synth *s);
 int synth_cgroups(struct synth *s);
 /* One process: the names of its threads, and its maps. */
 int synth_process(struct synth *s, pid_t pid);
+/* The name of one thread; the parent counts if it is the process's first. */
+int synth_thread(struct synth *s, pid_t pid, pid_t ppid, pid_t tid);
 /* All processes. between() is called after each. */
 int synth_all(struct synth *s, int (*between)(void *arg), void *arg);
 void synth_done(struct synth *s);

@@ -130,7 +130,7 @@ p = start(3, 1)
 r = capture("--every", 20, "--duration", 1, "-p", p.pid)
 stacks = folded()
 total = {k: sum(n for s, n in stacks.items() if f";{k};" in s) for k in ("burner", "piper", "locker")}
-tap.check(r.n_samples >= 7 * 10 and total["burner"] == total["piper"] == total["locker"] // 3 == r.n_samples // 7 * 20_000_000,
+tap.check(total["burner"] == total["piper"] == total["locker"] // 3 and r.n_samples // 7 * 20_000_000 <= total["piper"] <= 1_000_000_000,
           "--every: each thread has the same time, whether it runs or waits", total, r.stderr)
 states = {k: {s.partition(";")[0] for s in folded("--by", "state") if f";{k};" in s} for k in total}
 tap.check(states == {"burner": {"running"}, "piper": {"sleeping"}, "locker": {"sleeping"}}, "and its state", states)

@@ -1,0 +1,50 @@
+/* round_clock.c - when rounds of samples begin. */
+#include "capture/round_clock.h"
+
+#include <poll.h>
+#include <time.h>
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts = {0};
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* To the nanosecond: poll() has milliseconds, which with short steps are a whole one. */
+static void wait_until(uint64_t then, uint64_t now)
+{
+	const struct timespec ts = {.tv_sec = (time_t)((then - now) / 1000000000),
+				    .tv_nsec = (long)((then - now) % 1000000000)};
+
+	ppoll(NULL, 0, &ts, NULL);
+}
+
+void round_clock_begin(struct round_clock *c, uint64_t step_ns, uint64_t duration_ns)
+{
+	*c = (struct round_clock){.begin_ns = now_ns(), .step_ns = step_ns, .stands_for = 1};
+	c->began_ns = c->begin_ns;
+	c->end_ns = duration_ns ? c->begin_ns + duration_ns : 0;
+}
+
+bool round_clock_next(struct round_clock *c)
+{
+	const uint64_t now = now_ns();
+	uint64_t next = (now - c->begin_ns) / c->step_ns;
+
+	c->n_rounds++;
+	c->spent_ns += now - c->began_ns;
+	if (next <= c->at)
+		next = c->at + 1;
+	c->stands_for = next - c->at;
+	c->n_left_out += c->stands_for - 1;
+	c->at = next;
+	next = c->begin_ns + next * c->step_ns;
+	if (c->end_ns && next >= c->end_ns)
+		return false;
+	if (next > now)
+		wait_until(next, now);
+	c->began_ns = now_ns();
+	return true;
+}
