@@ -20,6 +20,7 @@
 #include "output/call_results.h"
 #include "output/call_special.h"
 #include "output/call_structs.h"
+#include "output/call_texts.h"
 #include "output/probe_fields.h"
 #include "reader/reader.h"
 
@@ -360,101 +361,6 @@ static bool is_used(const struct entered *e, size_t i)
 	       call_special_is_used(&e->call, e->args, i);
 }
 
-static bool is_fault(const char *s, size_t n)
-{
-	return n == 7 && !memcmp(s, "(fault)", 7);
-}
-
-/* ` s0="text"`; *n: of the text. */
-static const char *text_field(const char *trace, const char *name, const char *next_name, size_t *n)
-{
-	char key[16], next[16];
-	const char *at, *end;
-
-	snprintf(key, sizeof key, " %s=\"", name);
-	snprintf(next, sizeof next, "\" %s=\"", next_name);
-	at = strstr(trace, key);
-	if (!at)
-		return NULL;
-	at += strlen(key);
-	end = strstr(at, next);
-	if (!end)
-		end = strrchr(at, '"');
-	*n = end ? (size_t)(end - at) : 0;
-	return end ? at : NULL;
-}
-
-/* The field of argument i. */
-static const char *text_of(const char *trace, size_t i, size_t *n)
-{
-	char name[16], next[16];
-	const char *ret;
-
-	snprintf(name, sizeof name, "s%zu", i);
-	snprintf(next, sizeof next, "s%zu", i + 1);
-	ret = text_field(trace, name, next, n);
-	if (ret && memmem(ret, *n, "\" end=\"", 7))
-		ret = text_field(trace, name, "end", n);
-	return ret;
-}
-
-/* Is the last field, the name of the thread, there as a whole? Else the kernel had no room for all
- * texts. */
-static bool are_whole(const struct calls *c, const struct profile_log_entry *e, const char *trace)
-{
-	const char *comm = strtab_get(&c->p->strings, e->comm);
-	size_t n;
-	const char *end = text_field(trace, "end", "", &n);
-
-	return !end ||
-	       (n && !is_fault(end, n) && (strlen(comm) <= n || strncmp(comm, end, n) != 0));
-}
-
-/* The text that the probe read of argument i; NULL: none. It points to characters, or may be
- * anything. *is_cut: it goes on. */
-static const char *text_read(const struct calls *c, const struct profile_log_entry *e, size_t i,
-			     bool is_chars, size_t *n, bool *is_cut)
-{
-	const char *trace = e->trace ? strtab_get(&c->p->strings, e->trace) : "";
-	const char *ret = text_of(trace, i, n), *behind = ret;
-	size_t n_behind;
-
-	*is_cut = false;
-	if (!ret || are_whole(c, e, trace))
-		return ret && (is_chars ? !is_fault(ret, *n) : probe_text_is_plain(ret, *n)) ? ret
-											     : NULL;
-	/* The last one of some length took all of the room. */
-	*is_cut = true;
-	for (size_t k = i + 1; (behind = text_of(trace, k, &n_behind)); k++)
-		*is_cut &= !n_behind || is_fault(behind, n_behind);
-	return *n && (is_chars ? !is_fault(ret, *n) : probe_text_is_plain(ret, *n)) ? ret : NULL;
-}
-
-static void add_text(struct text *t, const char *text, size_t n, bool is_cut)
-{
-	text_char(t, '"');
-	text_clean(t, text, n);
-	text_str(t, is_cut ? "\"..." : "\"");
-}
-
-/* The text of the field s0, s1 .. whose argument a0, a1 .. has this value; NULL: none. */
-static const char *text_at(const struct calls *c, const struct profile_log_entry *e, uint64_t addr,
-			   size_t *n, bool *is_cut)
-{
-	const char *text;
-	char name[16];
-	uint64_t v;
-
-	for (size_t i = 0;; i++) {
-		snprintf(name, sizeof name, "a%zu", i);
-		if (!trace_number(c->p, e, name, &v))
-			return NULL;
-		text = v == addr ? text_read(c, e, i, true, n, is_cut) : NULL;
-		if (text)
-			return text;
-	}
-}
-
 /* The text that was read at the address of a parameter, if that is a pointer to characters. s[at]
  * is the '=' behind its name. */
 static void add_pointed_to(struct calls *c, struct text *t, const struct profile_log_entry *e,
@@ -468,11 +374,11 @@ static void add_pointed_to(struct calls *c, struct text *t, const struct profile
 		from--;
 	if (!addr || !profile_is_text_pointer(c->p, e, s + from, at - from))
 		return;
-	text = text_at(c, e, addr, &n, &is_cut);
+	text = call_text_at(c->p, e, addr, &n, &is_cut);
 	if (!text)
 		return;
 	text_char(t, ' ');
-	add_text(t, text, n, is_cut);
+	call_text_add(t, text, n, is_cut);
 }
 
 /* The parameters of the function as its debug information names them. A pointer, of which only the
@@ -526,9 +432,9 @@ static bool add_arguments(struct calls *c, struct text *t, const struct profile_
 		return false;
 	for (size_t i = 0; trace_number(c->p, e, name, &v); i++) {
 		text_str(t, i ? ", " : "");
-		text = text_read(c, e, i, false, &n, &is_cut);
+		text = call_text_read(c->p, e, i, false, &n, &is_cut);
 		if (text) {
-			add_text(t, text, n, is_cut);
+			call_text_add(t, text, n, is_cut);
 		} else if (v <= SMALL_MAX) {
 			text_dec(t, v, 0);
 		} else {
