@@ -153,6 +153,7 @@ struct perf_attr {
 #define PERF_ATTR_EXCLUDE_USER		 (1ull << 4)
 #define PERF_ATTR_EXCLUDE_KERNEL	 (1ull << 5)
 #define PERF_ATTR_FREQ			 (1ull << 10)
+#define PERF_ATTR_ENABLE_ON_EXEC	 (1ull << 12)
 #define PERF_ATTR_SAMPLE_ID_ALL		 (1ull << 18)
 #define PERF_ATTR_EXCLUDE_CALLCHAIN_USER (1ull << 22)
 #define PERF_ATTR_USE_CLOCKID		 (1ull << 25)

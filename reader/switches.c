@@ -19,6 +19,9 @@
 #define MISC_SWITCH_OUT	    (1u << 13)
 #define MISC_SWITCH_PREEMPT (1u << 14)
 
+/* perf record and capture set both for a command only. */
+#define OF_COMMAND (PERF_ATTR_INHERIT | PERF_ATTR_ENABLE_ON_EXEC)
+
 /* ---- events --------------------------------------------------------------------------------- */
 
 static bool is_switch_event(const struct perf_file *f, const struct perf_event *e)
@@ -96,6 +99,7 @@ int switches_settle(struct perf_file *f)
 	if (!first)
 		return 0;
 	w->on = true;
+	w->all_count = !(OF_COMMAND & ~first->attr.flags);
 	rc = add_event(f, first, w->wall ? SWITCHES_WALL : SWITCHES_OFF_CPU,
 		       &w->events[SWITCH_WAITS]);
 	w->events[SWITCH_READY] = w->events[SWITCH_WAITS];
@@ -138,6 +142,13 @@ static struct switch_thread *find_or_add(struct perf_file *f, uint32_t pid, uint
 		return NULL;
 	}
 	return &w->threads.v[w->threads.n - 1];
+}
+
+/* A switch or a sample of it was recorded. */
+static void note_seen(struct perf_file *f, struct switch_thread *t)
+{
+	f->stats.switches.threads += !t->is_seen;
+	t->is_seen = true;
 }
 
 static void drop(struct switches *w, struct held **h)
@@ -321,6 +332,8 @@ int switches_sample(struct perf_file *f, const struct perf_sample *s, struct hel
 		free(h);
 		return s->tid ? err_nomem(&f->err) : 0;
 	}
+	if (t->state != SWITCH_UNKNOWN)
+		note_seen(f, t);
 	drop(w, &t->fresh);
 	t->fresh = h;
 	w->held_bytes += h->h.size;
@@ -372,7 +385,9 @@ void switches_begin_thread(struct perf_file *f, uint32_t pid, uint32_t tid, uint
 	t->state = (uint8_t)state;
 	t->kind = SWITCH_READY;
 	t->since_ns = time_ns;
-	f->stats.switches.threads++;
+	t->is_seen = false;
+	if (f->switches.all_count)
+		note_seen(f, t);
 }
 
 /* Delivers all of a kind, and what has no sample without a stack. */
@@ -412,7 +427,7 @@ static int end_thread(struct perf_file *f, struct switch_thread *t, uint64_t tim
 {
 	int rc = 0;
 
-	if (t->state != SWITCH_UNKNOWN)
+	if (t->is_seen)
 		rc = account(f, t, time_ns);
 	for (int k = 0; k < SWITCH_KINDS && !rc; k++)
 		rc = end_kind(f, t, k);
@@ -498,10 +513,9 @@ int switches_clock(struct perf_file *f, struct perf_sample *s)
 	t = s->tid ? find_or_add(f, s->pid, s->tid) : NULL;
 	if (!t)
 		return s->tid ? err_nomem(&f->err) : 0;
-	if (t->state == SWITCH_UNKNOWN) { /* no record: it has run from the beginning on */
+	if (t->state == SWITCH_UNKNOWN) /* no record: it has run from the beginning on */
 		t->state = SWITCH_ON;
-		f->stats.switches.threads++;
-	}
+	note_seen(f, t);
 	on = t->on_ns;
 	if (t->state == SWITCH_ON && s->time_ns > t->since_ns)
 		on += s->time_ns - t->since_ns;
@@ -613,7 +627,7 @@ int apply_switch(struct perf_file *f, struct record_view *v)
 	t = find_or_add(f, pid, tid);
 	if (!t)
 		return err_nomem(&f->err);
-	f->stats.switches.threads += t->state == SWITCH_UNKNOWN;
+	note_seen(f, t);
 	f->stats.switches.records++;
 	if (v->misc & MISC_SWITCH_OUT)
 		return switch_out(f, t, now,

@@ -11,6 +11,9 @@
  *
  * What is preempted could run, and counts as another event.
  *
+ * FORK and COMM are of more threads than switches where those are of a cgroup or of one thread:
+ * what begins so counts from there on, once it has a switch or a sample.
+ *
  * Where samples of a clock are in one event with waits, they are weighed by the time that the
  * thread was on a processor, so that the sums of a thread are the whole time, within half a period:
  * the clock's own periods are too long by what each switch costs.
@@ -51,6 +54,7 @@ struct switch_thread {
 	uint8_t state; /* enum switch_state */
 	uint8_t kind;  /* of the time that it is off */
 	bool is_woken; /* this wait has counted with who ended it */
+	bool is_seen;  /* has a switch or a sample: not only some FORK or exec of the sideband */
 	uint64_t since_ns;
 	uint64_t on_ns, clock_ns; /* on a processor until then; weights of samples of clocks */
 	struct held *fresh;	  /* its switch record has not come yet */
@@ -65,9 +69,10 @@ struct switch_thread {
 /* Zeroed: nothing is weighed. */
 struct switches {
 	bool on;
-	bool wanted; /* sched:sched_switch is to be weighed, whatever it is called */
-	bool wall;   /* all is one event, with the samples of clocks */
-	bool paused; /* nothing of switches is recorded (capture -D) */
+	bool wanted;	/* sched:sched_switch is to be weighed, whatever it is called */
+	bool wall;	/* all is one event, with the samples of clocks */
+	bool paused;	/* nothing of switches is recorded (capture -D) */
+	bool all_count; /* every thread of which there is a FORK or an exec: those of a command */
 	uint64_t least_ns;
 	bool foreign_pids; /* the kernel's own, not those of this container */
 	const struct perf_event *events[SWITCH_KINDS]; /* that are delivered */

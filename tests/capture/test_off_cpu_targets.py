@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""capture --off-cpu and --wall of a cgroup (-G) and of one thread (-t): the sideband tells of more threads than are recorded, which wait for nothing
+here."""
+import json
+import os
+import subprocess
+import time
+
+from lib import CAPTURE, RESOLVE, Tap, capture, need_events, need_root, run, until, until_enabled
+from lib import start as record
+
+tap = Tap()
+need_root(tap, "--off-cpu", "needs root")
+need_events()
+with open("beside.c", "w", encoding="utf-8") as f:
+    f.write(r"""
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+__attribute__((noipa)) static void naps(void) { usleep(20000); __asm__ volatile(""); }
+static void *work(void *a) { for (;;) naps(); return a; }
+int main(int argc, char **argv)
+{
+	pthread_t t;
+	prctl(PR_SET_PDEATHSIG, 9);
+	alarm(100);
+	if (argc > 1)
+		work(argv);
+	pthread_create(&t, NULL, work, NULL);
+	pthread_setname_np(t, "napper");
+	for (;;) { /* each new process lives for longer than it is made */
+		if (!fork()) {
+			prctl(PR_SET_NAME, "other");
+			usleep(200000);
+			_exit(0);
+		}
+		usleep(30000);
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			;
+	}
+}
+""")
+run(["gcc", "-D_GNU_SOURCE", "-O1", "-g", "-pthread", "beside.c", "-o", "beside"])
+probe = run([CAPTURE, "-q", "--off-cpu", "-o", "probe.data", "true"], check=False)
+if probe.returncode:
+    tap.skip("--off-cpu of a cgroup, a thread", probe.stderr.strip())
+    tap.end()
+    raise SystemExit
+
+
+def spawn(*args):
+    return subprocess.Popen(["./beside", *args])
+
+
+def shown(option, data):
+    """({command: seconds}, seconds of all threads)"""
+    comms = {}
+    for event in ("off-cpu", "runnable") if option == "--off-cpu" else ("wall",):
+        for line in run([RESOLVE, "-q", "--event", event, "-f", "folded", data], check=False).stdout.splitlines():
+            stack, _, ns = line.rpartition(" ")
+            comm = stack.partition(";")[0]
+            comms[comm] = comms.get(comm, 0) + int(ns) / 1e9
+    stats = run([RESOLVE, "-q", "--stats=json", "-o", "/dev/null", "-f", "folded", data]).stderr.strip().splitlines()[-1]
+    return comms, json.loads(stats)["threads_wall_ns"] / 1e9
+
+
+# ---- one thread ------------------------------------------------------------------------------------
+p = spawn()
+tid = until(lambda: next((t for t in os.listdir(f"/proc/{p.pid}/task") if open(f"/proc/{p.pid}/task/{t}/comm").read() == "napper\n"), None), "the thread")
+for option in ("--off-cpu", "--wall"):
+    began = time.monotonic()
+    capture(option, "-t", tid, "--duration", "1", "-o", "thread.data")
+    took = time.monotonic() - began
+    comms, wall = shown(option, "thread.data")
+    tap.check(comms.get("napper", 0) >= 0.8 and "other" not in comms and "beside" not in comms and wall <= took,
+              f"{option} -t: what the process's other threads start has no time", comms, wall, took)
+
+# ---- a cgroup --------------------------------------------------------------------------------------
+mount = next((l.split() for l in open("/proc/mounts") if l.split()[2] == "cgroup" and "perf_event" in l.split()[3].split(",")), None) or \
+    next((l.split() for l in open("/proc/mounts") if l.split()[2] == "cgroup2"), None)
+group = mount and os.path.join(mount[1], f"unspool-test-{os.getpid()}")
+try:
+    os.mkdir(group or "/nowhere/at/all")
+    inside = spawn("x")
+    with open(os.path.join(group, "cgroup.procs"), "w", encoding="utf-8") as f:
+        f.write(str(inside.pid))
+except OSError as e:
+    tap.skip("-G", f"no cgroup can be made here: {e}")
+else:
+    for option in ("--off-cpu", "--wall"):
+        began = time.monotonic()
+        capture(option, "-G", os.path.basename(group), "--duration", "1", "-o", "group.data")
+        took = time.monotonic() - began
+        comms, wall = shown(option, "group.data")
+        tap.check(comms.get("beside", 0) >= 0.8 and not set(comms) & {"other", "napper", "capture"} and wall <= took,
+                  f"{option} -G: only the cgroup's threads wait", comms, wall, took)
+    # What it starts counts from there on.
+    inside.kill()
+    inside.wait()
+    script = f"echo $$ >{group}/cgroup.procs; ./beside x & sleep 100"
+    q = record("--off-cpu", "-G", os.path.basename(group), "--duration", "2", "-o", "group.data")
+    until_enabled(q)
+    p2 = subprocess.Popen(["sh", "-c", script], start_new_session=True)
+    q.communicate(timeout=60)
+    comms, _ = shown("--off-cpu", "group.data")
+    tap.check(comms.get("beside", 0) >= 0.3 and "napper" not in comms, "-G: a process that comes into it", comms)
+    os.killpg(p2.pid, 9)
+    p2.wait()
+    until(lambda: not open(os.path.join(group, "cgroup.procs"), encoding="utf-8").read(), "the empty group")
+    os.rmdir(group)
+
+p.kill()
+p.wait()
+tap.end()
