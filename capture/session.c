@@ -225,7 +225,7 @@ static int choose_cpus(struct session *s, enum ring_kind kind, struct err *err)
 			rc = err_set(err, ERR_USAGE, NULL, "-C %s: CPU %d is not online",
 				     s->opt->cpus, cpus->cpus.v[i]);
 	}
-	return rc;
+	return rc ? rc : switch_events_check_cpus(s, cpus->cpus.n, online->cpus.n, err);
 }
 
 /* What exists already is read from /proc, which must have the same PID namespace as this process.

@@ -67,6 +67,17 @@ const struct event *switch_event(const struct session *s)
 	return NULL;
 }
 
+/* A thread that goes to another processor would wait for as long as it is there. */
+int switch_events_check_cpus(const struct session *s, size_t n, size_t n_online, struct err *err)
+{
+	if (!switch_event(s) || n == n_online)
+		return 0;
+	return err_set(err, ERR_USAGE, NULL,
+		       "-C %s cannot go with --off-cpu or --wall: what a thread does on other "
+		       "processors would count as waiting; leave -C out",
+		       s->opt->cpus);
+}
+
 static int find_id(const struct session *s, struct event *e, struct err *err)
 {
 	char path[192];

@@ -11,6 +11,8 @@
 int switch_events_choose(struct session *s, struct err *err);
 /* Asks tracefs for the tracepoint. Refuses with a cure where it may not be used. */
 int switch_events_find(struct session *s, struct err *err);
+/* Refuses fewer processors (-C) than there are. */
+int switch_events_check_cpus(const struct session *s, size_t n, size_t n_online, struct err *err);
 /* The event of the session; NULL: there is none. */
 const struct event *switch_event(const struct session *s);
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """capture --off-cpu and --wall of a cgroup (-G) and of one thread (-t): the sideband tells of more threads than are recorded, which wait for nothing
-here."""
+here; of some processors (-C), which do not tell what waits."""
 import json
 import os
 import subprocess
@@ -46,7 +46,7 @@ int main(int argc, char **argv)
 run(["gcc", "-D_GNU_SOURCE", "-O1", "-g", "-pthread", "beside.c", "-o", "beside"])
 probe = run([CAPTURE, "-q", "--off-cpu", "-o", "probe.data", "true"], check=False)
 if probe.returncode:
-    tap.skip("--off-cpu of a cgroup, a thread", probe.stderr.strip())
+    tap.skip("--off-cpu of a cgroup, a thread, a processor", probe.stderr.strip())
     tap.end()
     raise SystemExit
 
@@ -112,6 +112,18 @@ else:
     until(lambda: not open(os.path.join(group, "cgroup.procs"), encoding="utf-8").read(), "the empty group")
     os.rmdir(group)
 
+# ---- some processors -------------------------------------------------------------------------------
+cpus = sorted(os.sched_getaffinity(0))
+online = run(["cat", "/sys/devices/system/cpu/online"]).stdout.strip()
+for option in ("--off-cpu", "--wall"):
+    q = run([CAPTURE, "-q", option, "-C", online, "-p", str(p.pid), "--duration", "0.2", "-o", "cpu.data"], check=False)
+    tap.check(q.returncode == 0 and shown(option, "cpu.data")[0].get("napper", 0) > 0, f"{option} -C {online}: all processors", q.stderr)
+    if len(cpus) < 2:
+        tap.skip(f"{option} -C of some processors", "there is one")
+        continue
+    for some in (str(cpus[-1]), f"{cpus[-1]},{cpus[-1]}"):
+        q = run([CAPTURE, "-q", option, "-C", some, "-p", str(p.pid), "--duration", "0.2", "-o", "cpu.data"], check=False)
+        tap.check(q.returncode == 2 and "other processors would count as waiting" in q.stderr, f"{option} -C {some}: refused, as what is elsewhere would wait", q.stderr)
 p.kill()
 p.wait()
 tap.end()
