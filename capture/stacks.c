@@ -31,6 +31,7 @@
 #include "capture/synth.h"
 #include "capture/targets.h"
 #include "capture/thread_state.h"
+#include "capture/untraced.h"
 #include "reader/format.h"
 
 #define COMPRESS_LEVEL 1
@@ -59,9 +60,7 @@ struct stacks {
 	struct round_clock clock;
 	size_t n_threads; /* of the last round */
 	uint64_t longest_halt_ns, ids[1];
-	size_t n_refused;
-	int refused_errno;
-	pid_t refused_pid;
+	struct untraced untraced;
 };
 
 static uint64_t clock_ns(clockid_t clock)
@@ -102,12 +101,9 @@ static int take_thread(struct stacks *s, pid_t pid, pid_t tid, struct err *err)
 	char state[4] = {0}; /* of the size that RAW parts have */
 	int rc = thread_state_read(pid, tid, &s->thread);
 
-	if (rc < 0) {
-		s->n_refused++;
-		s->refused_errno = -rc;
-		s->refused_pid = pid;
-	}
-	if (rc <= 0)
+	if (rc < 0)
+		return untraced_add(&s->untraced, pid, tid, -rc, err);
+	if (!rc)
 		return 0;
 	state[0] = s->thread.state;
 	sample = (struct stack_sample){.id = SAMPLE_ID,
@@ -403,13 +399,14 @@ static void note_late_rounds(struct stacks *s)
 	const struct round_clock *c = &s->clock;
 	const uint64_t all = c->n_rounds + c->n_left_out;
 	const double ms = c->n_rounds ? (double)c->spent_ns / (double)c->n_rounds / 1e6 : 0;
+	const unsigned step = s->opt->every_ms;
 	char took[96] = "rounds came late (the machine is busy)";
 
 	if ((double)c->n_left_out <= LATE_ROUNDS * (double)all)
 		return;
-	if (ms > s->opt->every_ms)
+	if (ms > step)
 		snprintf(took, sizeof took, "a round of %zu thread%s took %.1f ms, more than %u ms",
-			 s->n_threads, &"s"[s->n_threads == 1], ms, s -> opt -> every_ms);
+			 s->n_threads, &"s"[s->n_threads == 1], ms, step);
 	capture_note(
 		s->result,
 		"%s: %" PRIu64 " of %" PRIu64
@@ -417,22 +414,26 @@ static void note_late_rounds(struct stacks *s)
 		took, c->n_left_out, all);
 }
 
-static void note_trouble(struct stacks *s)
+/* Without a sample that is an error: nothing was recorded. */
+static int note_trouble(struct stacks *s, struct err *err)
 {
+	char why[512] = "";
+
 	note_late_rounds(s);
 	if (s->longest_halt_ns > HALT_NOTE_NS)
 		capture_note(s->result, "a thread was halted for %.1f ms",
 			     (double)s->longest_halt_ns / 1e6);
-	if (s->n_refused)
-		capture_note(
-			s->result,
-			"%zu threads could not be read, of process %d for one: %s; run capture "
-			"as root, and not while a debugger or strace is attached",
-			s->n_refused, (int)s->refused_pid, strerror(s->refused_errno));
-	else if (!s->result->samples && s->processes.tids.n)
-		capture_note(s->result,
-			     "process %d has ended, and waits for its parent to notice (a zombie)",
-			     (int)s->processes.tids.v[0]);
+	if (s->untraced.pid)
+		untraced_describe(&s->untraced, why, sizeof why);
+	else if (!s->result->samples && s->processes.tids.n && !*s->stop)
+		snprintf(why, sizeof why,
+			 "process %d has ended, and waits for its parent to notice (a zombie)",
+			 (int)s->processes.tids.v[0]);
+	if (*why && !s->result->samples)
+		return err_set(err, ERR_PERMISSION, NULL, "nothing was recorded: %s", why);
+	if (*why)
+		capture_note(s->result, "%s", why);
+	return 0;
 }
 
 static void release(struct stacks *s)
@@ -444,6 +445,7 @@ static void release(struct stacks *s)
 	processes_done(&s->seen);
 	tid_list_done(&s->processes);
 	follow_done(&s->follow);
+	untraced_done(&s->untraced);
 	free(s);
 }
 
@@ -486,7 +488,8 @@ int capture_stacks(const struct capture_options *opt, volatile int *stop,
 		if (!rc)
 			rc = rounds(s, err);
 		rc = end_file(s, rc, err);
-		note_trouble(s);
+		if (!rc)
+			rc = note_trouble(s, err);
 	}
 	release(s);
 	return rc;

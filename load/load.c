@@ -86,6 +86,15 @@ static void add_input_names(struct err *err)
 /* Events that happen while a program runs miss nothing but time; others need not happen at all. */
 static const char *why_no_samples(const struct loaded *l)
 {
+	const struct profile *p = l->profile;
+
+	for (size_t i = 0; i < p->events.n; i++) {
+		const char *name = strtab_get(&p->strings, p->events.v[i].name);
+
+		if (!strcmp(name, STACKS_EVENT) || !strcmp(name, WALL_CLOCK_EVENT))
+			return "; no thread could be read: it had ended, or another program, as a "
+			       "debugger, traced it";
+	}
 	for (size_t i = 0; i < l->profile->events.n; i++)
 		if (l->profile->events.v[i].attr.type == PERF_TYPE_HARDWARE ||
 		    profile_event_is_clock(&l->profile->events.v[i]))
@@ -318,13 +327,14 @@ static void note_bare_waits(struct loaded *l)
 	const double seconds = (double)t->bare_ns / 1e9, all = (double)t->off_ns / 1e9;
 
 	if (seconds > BARE_WAITS * all)
-		loaded_note(
-			l,
-			"%.1f of %.1f seconds of waiting have no stack ([unknown]): they began "
-			"before "
-			"the recording, or none of the waits that long was sampled, as many short "
-			"ones came; capture --every MS shows where threads wait for long",
-			seconds, all);
+		loaded_note(l,
+			    "%.1f of %.1f seconds of waiting have no stack ([unknown]): %s; "
+			    "capture --every MS shows where threads wait for long",
+			    seconds, all,
+			    perf_lost(perf_file_stats(l->file))
+				    ? "samples were lost, or the waits began before the recording"
+				    : "they began before the recording, or no wait of about that "
+				      "length has a sample in it");
 }
 
 /* Leaves out what is over the limits. */

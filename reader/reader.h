@@ -27,6 +27,7 @@
 #include "base/err.h"
 #include "reader/event_kind.h"
 #include "reader/heap_event.h"
+#include "reader/stacks_event.h"
 
 /* ---- identity of code -------------------------------------------------------------------- */
 

@@ -1,4 +1,5 @@
-/* stacks_event.h - how capture and reader call what --stacks and --every record. */
+/* stacks_event.h - how capture and reader call what --stacks and --every record. Part of
+ * reader.h, and of format.h for capture. */
 #ifndef READER_STACKS_EVENT_H
 #define READER_STACKS_EVENT_H
 
