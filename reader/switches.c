@@ -423,6 +423,18 @@ static int end_unwoken(struct perf_file *f, struct switch_thread *t)
 	return deliver_unwoken(f, t->pid, t->tid, w->last_ns, w->waker, ns);
 }
 
+/* A thread that ran for less than the period of the clock may have no sample: what it ran has no
+ * stack then. */
+static int end_running(struct perf_file *f, struct switch_thread *t)
+{
+	const struct switches *w = &f->switches;
+
+	if (!w->wall || t->clock_ns || !t->on_ns)
+		return 0;
+	return deliver_bare(f, t->pid, t->tid, w->last_ns, w->events[SWITCH_WAITS], t->on_ns,
+			    TASK_RUNNING);
+}
+
 static int end_thread(struct perf_file *f, struct switch_thread *t, uint64_t time_ns)
 {
 	int rc = 0;
@@ -431,6 +443,8 @@ static int end_thread(struct perf_file *f, struct switch_thread *t, uint64_t tim
 		rc = account(f, t, time_ns);
 	for (int k = 0; k < SWITCH_KINDS && !rc; k++)
 		rc = end_kind(f, t, k);
+	if (!rc)
+		rc = end_running(f, t);
 	if (!rc)
 		rc = end_unwoken(f, t);
 	forget(&f->switches, t);
@@ -497,8 +511,7 @@ void switches_done(struct switches *w)
 	vec_done(&w->threads);
 }
 
-/* One period and as many as have passed since the sample before; the first one just its own: of
- * threads that run for less than a period few have one, which stand for the others. */
+/* All that the thread has run since its sample before, and half a period of what follows. */
 int switches_clock(struct perf_file *f, struct perf_sample *s)
 {
 	struct switches *w = &f->switches;
@@ -519,8 +532,7 @@ int switches_clock(struct perf_file *f, struct perf_sample *s)
 	on = t->on_ns;
 	if (t->state == SWITCH_ON && s->time_ns > t->since_ns)
 		on += s->time_ns - t->since_ns;
-	if (t->clock_ns)
-		s->period = on + s->period / 2 > t->clock_ns ? on + s->period / 2 - t->clock_ns : 0;
+	s->period = on + s->period / 2 > t->clock_ns ? on + s->period / 2 - t->clock_ns : 0;
 	t->clock_ns += s->period;
 	return 0;
 }
