@@ -1,7 +1,9 @@
 /* round_clock.c - when rounds of samples begin. */
 #include "capture/round_clock.h"
 
+#include <inttypes.h>
 #include <poll.h>
+#include <stdio.h>
 #include <time.h>
 
 static uint64_t now_ns(void)
@@ -46,5 +48,28 @@ bool round_clock_next(struct round_clock *c)
 	if (next > now)
 		wait_until(next, now);
 	c->began_ns = now_ns();
+	return true;
+}
+
+/* A share of the rounds that is worth a word. */
+#define LATE_ROUNDS 0.01
+
+bool round_clock_describe(const struct round_clock *c, size_t n_threads, char *ret, size_t size)
+{
+	const uint64_t all = c->n_rounds + c->n_left_out;
+	const double ms = c->n_rounds ? (double)c->spent_ns / (double)c->n_rounds / 1e6 : 0;
+	const double step_ms = (double)c->step_ns / 1e6;
+	char took[96] = "rounds came late (the machine is busy)";
+
+	if ((double)c->n_left_out <= LATE_ROUNDS * (double)all)
+		return false;
+	if (ms > step_ms)
+		snprintf(took, sizeof took,
+			 "a round of %zu thread%s took %.1f ms, more than %.0f ms", n_threads,
+			 &"s"[n_threads == 1], ms, step_ms);
+	snprintf(ret, size,
+		 "%s: %" PRIu64 " of %" PRIu64
+		 " rounds were left out, and each sample stands for the time since the one before",
+		 took, c->n_left_out, all);
 	return true;
 }

@@ -3,6 +3,7 @@
 #define CAPTURE_ROUND_CLOCK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Rounds begin at multiples of a step. One that takes longer leaves out those that it is late for,
@@ -16,5 +17,7 @@ struct round_clock {
 void round_clock_begin(struct round_clock *c, uint64_t step_ns, uint64_t duration_ns);
 /* After a round: waits for the next, or for a signal. False: the end has come. */
 bool round_clock_next(struct round_clock *c);
+/* Says how many rounds were left out. False: none, or too few for a word. */
+bool round_clock_describe(const struct round_clock *c, size_t n_threads, char *ret, size_t size);
 
 #endif

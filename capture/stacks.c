@@ -21,6 +21,7 @@
 #include "capture/capture.h"
 #include "capture/environs.h"
 #include "capture/follow.h"
+#include "capture/interrupted.h"
 #include "capture/perfdata.h"
 #include "capture/priority.h"
 #include "capture/record_writer.h"
@@ -59,7 +60,7 @@ struct stacks {
 	struct follow follow;
 	struct round_clock clock;
 	size_t n_threads; /* of the last round */
-	uint64_t longest_halt_ns, ids[1];
+	uint64_t longest_halt_ns, n_ended_waits, ids[1];
 	struct untraced untraced;
 };
 
@@ -88,6 +89,7 @@ static void count(struct stacks *s)
 	s->result->samples++;
 	s->result->user_stacks += t->abi != PERF_SAMPLE_REGS_ABI_NONE;
 	s->result->truncated_stacks += t->stack_full;
+	s->n_ended_waits += t->ended_wait;
 	if (t->halted_ns > s->longest_halt_ns)
 		s->longest_halt_ns = t->halted_ns;
 	if (!s->facts.first_sample_ns)
@@ -376,6 +378,13 @@ static int rounds(struct stacks *s, struct err *err)
 {
 	ssize_t n;
 
+	if (s->opt->every_ms)
+		capture_note(s->result,
+			     "each round ends waits%s in epoll_wait, semtimedop, sigtimedwait and "
+			     "of sockets with EINTR: see --every in the manual",
+			     INTERRUPTED_CAN_RESTART ? " with a timeout" : "");
+	if (s->opt->begun && s->opt->every_ms)
+		s->opt->begun(s->opt->progress_arg, s->result);
 	round_clock_begin(&s->clock, s->opt->every_ms * 1000000ull,
 			  (uint64_t)(s->opt->duration_s * 1e9));
 	n = take_all(s, err);
@@ -391,38 +400,21 @@ static int rounds(struct stacks *s, struct err *err)
 	return n < 0 ? (int)n : 0;
 }
 
-/* A share of the rounds that is worth a word. */
-#define LATE_ROUNDS 0.01
-
-static void note_late_rounds(struct stacks *s)
-{
-	const struct round_clock *c = &s->clock;
-	const uint64_t all = c->n_rounds + c->n_left_out;
-	const double ms = c->n_rounds ? (double)c->spent_ns / (double)c->n_rounds / 1e6 : 0;
-	const unsigned step = s->opt->every_ms;
-	char took[96] = "rounds came late (the machine is busy)";
-
-	if ((double)c->n_left_out <= LATE_ROUNDS * (double)all)
-		return;
-	if (ms > step)
-		snprintf(took, sizeof took, "a round of %zu thread%s took %.1f ms, more than %u ms",
-			 s->n_threads, &"s"[s->n_threads == 1], ms, step);
-	capture_note(
-		s->result,
-		"%s: %" PRIu64 " of %" PRIu64
-		" rounds were left out, and each sample stands for the time since the one before",
-		took, c->n_left_out, all);
-}
-
 /* Without a sample that is an error: nothing was recorded. */
 static int note_trouble(struct stacks *s, struct err *err)
 {
 	char why[512] = "";
 
-	note_late_rounds(s);
+	if (round_clock_describe(&s->clock, s->n_threads, why, sizeof why))
+		capture_note(s->result, "%s", why);
+	*why = 0;
 	if (s->longest_halt_ns > HALT_NOTE_NS)
 		capture_note(s->result, "a thread was halted for %.1f ms",
 			     (double)s->longest_halt_ns / 1e6);
+	if (s->n_ended_waits)
+		capture_note(s->result,
+			     "%" PRIu64 " system calls ended with EINTR as their thread was halted",
+			     s->n_ended_waits);
 	if (s->untraced.pid)
 		untraced_describe(&s->untraced, why, sizeof why);
 	else if (!s->result->samples && s->processes.tids.n && !*s->stop)

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "capture/thread_state.h"
+#include "capture/interrupted.h"
 #include "capture/sysfile.h"
 
 #define STACK_TEXT_MAX 8192
@@ -185,6 +186,7 @@ static void copy_user_part(pid_t tid, struct thread_state *t)
 
 	if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &io) || io.iov_len != sizeof regs)
 		return;
+	interrupted_restart(tid, &regs, &t->ended_wait);
 	take_regs(t, &regs);
 	if (!t->n_regs)
 		return;

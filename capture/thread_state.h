@@ -31,6 +31,7 @@ struct thread_state {
 	bool stack_full;			       /* there was more */
 	struct kernel_frame kernel[KERNEL_FRAMES_MAX]; /* leaf first */
 	size_t n_kernel;
+	bool ended_wait; /* its system call has ended with EINTR for this */
 	bool is_kernel_thread;
 	bool is_child; /* of this process */
 	/* Threads that were asked to stop and have not yet; kept from one call to the next. */

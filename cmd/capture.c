@@ -68,7 +68,7 @@ static void on_part(int sig)
 	part_asked = 1;
 }
 
-static void on_pipe(int sig)
+static void on_nothing(int sig)
 {
 	(void)sig;
 }
@@ -196,15 +196,17 @@ static void catch_signals(bool parts, bool snapshots)
 
 	/* No SA_RESTART: poll() must come back. A pipe whose reader has ended ends the recording
 	 * by EPIPE; SIG_IGN would remain after the command's exec. */
-	sigaction(SIGPIPE, &(struct sigaction){.sa_handler = on_pipe}, NULL);
+	sigaction(SIGPIPE, &(struct sigaction){.sa_handler = on_nothing}, NULL);
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
 	/* It would end the process at once, and its probes would stay in the kernel. */
 	sigaction(SIGQUIT, &sa, NULL);
 	if (snapshots)
 		sigaction(SIGUSR2, &(struct sigaction){.sa_handler = on_snapshot}, NULL);
-	else if (parts) /* else it ends the process, as it always does */
+	else if (parts)
 		sigaction(SIGUSR2, &(struct sigaction){.sa_handler = on_part}, NULL);
+	else /* it would end the process, and the file would have no end; perf ignores it, too */
+		sigaction(SIGUSR2, &(struct sigaction){.sa_handler = on_nothing}, NULL);
 	/* If the terminal goes away the recording ends and is kept; under nohup it goes on. */
 	if (signal(SIGHUP, SIG_IGN) != SIG_IGN)
 		sigaction(SIGHUP, &sa, NULL);

@@ -575,6 +575,28 @@ static int check_snapshot(struct capture_args *a, struct err *err)
 	return 0;
 }
 
+/* Threads are read one by one: there are no events. */
+static int check_stacks(const struct capture_args *a, struct err *err)
+{
+	const struct capture_options *o = &a->opt;
+	const struct {
+		bool given;
+		const char *name;
+	} events[] = {
+		{o->wall, "--wall"},	     {o->off_cpu, "--off-cpu"},
+		{o->wakers, "--wakers"},     {o->alloc_bytes != 0, "--alloc"},
+		{o->syscalls, "--syscalls"}, {o->n_events != 0, "-e"},
+	};
+
+	for (size_t i = 0; i < sizeof events / sizeof *events; i++)
+		if (a->stacks && events[i].given)
+			return err_set(err, ERR_USAGE, NULL,
+				       "%s reads threads without events: it cannot go together "
+				       "with %s; use two recordings",
+				       o->every_ms ? "--every" : "--stacks", events[i].name);
+	return 0;
+}
+
 /* Parts of a recording would all carry the same, and each takes time to make. */
 static void choose_bundle(struct capture_args *a)
 {
@@ -640,7 +662,9 @@ int capture_args_parse(struct capture_args *a, int argc, char **argv, struct err
 	if (a->parts.wanted && (o->command || a->stacks))
 		return err_set(err, ERR_USAGE, NULL,
 			       "--switch-output records what runs already: -p PID, or -a");
-	rc = check_snapshot(a, err);
+	rc = check_stacks(a, err);
+	if (!rc)
+		rc = check_snapshot(a, err);
 	if (!rc)
 		rc = cache_of_user(&o->cache, a->cache_dir, err);
 	if (rc)

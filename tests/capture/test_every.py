@@ -133,4 +133,90 @@ text = run([RESOLVE, "-q", "-f", "script", "--no-inline", "perf.data"]).stdout
 tap.check("later.so" in text, "with the file", text[:300])
 p.kill()
 p.wait()
+
+# ---- waits that the kernel does not restart -------------------------------------------------------
+compile_c("waits", r"""
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/sem.h>
+#include <unistd.h>
+static int ends[2], sem;
+static volatile int handled;
+static const char *what;
+static void on(int s) { handled = 1; }
+static int waits(void)
+{
+	const int ep = epoll_create1(0);
+	struct epoll_event e = {.events = EPOLLIN};
+	struct sembuf down = {0, -1, 0};
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	epoll_ctl(ep, EPOLL_CTL_ADD, ends[0], &e);
+	if (!strcmp(what, "epoll"))
+		return epoll_wait(ep, &e, 1, -1);
+	if (!strcmp(what, "pepoll"))
+		return epoll_pwait(ep, &e, 1, -1, &set);
+	if (!strcmp(what, "sem"))
+		return semop(sem, &down, 1);
+	if (!strcmp(what, "signal"))
+		return sigwaitinfo(&set, NULL);
+	return epoll_wait(ep, &e, 1, 100000);
+}
+int main(int argc, char **argv)
+{
+	sigset_t set;
+	prctl(PR_SET_PDEATHSIG, 9);
+	what = argv[1];
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	sigaction(SIGUSR2, &(struct sigaction){.sa_handler = on}, NULL);
+	sem = semget(IPC_PRIVATE, 1, 0600);
+	if (pipe(ends))
+		return 9;
+	fprintf(stderr, "ready\n");
+	int n = waits();
+	int was = errno;
+	semctl(sem, 0, IPC_RMID);
+	return n >= 0 ? 3 : was == EINTR ? 4 + handled : 8;
+}
+""")
+for what, code in (("epoll", 5), ("pepoll", 5), ("sem", 5), ("signal", 3), ("timeout", 4)):
+    p = subprocess.Popen(["./waits", what], stderr=subprocess.PIPE)
+    p.stderr.readline()
+    until(lambda: "State:\tS" in open(f"/proc/{p.pid}/status").read(), "the wait")
+    r = capture("--every", 5, "--duration", 0.5, "-p", p.pid)
+    # The wait still goes on, and a handler ends it as ever; with a timeout it was ended by the first round.
+    if os.uname().machine == "x86_64" or what == "timeout":
+        if what != "timeout":
+            tap.check(p.poll() is None and r.n_samples > 1, f"a wait goes on: {what}", p.poll(), r.stderr)
+        p.send_signal(signal.SIGUSR1 if what == "signal" else signal.SIGUSR2)
+        tap.check(p.wait() == code, f"and ends as it would: {what}", p.returncode, r.stderr)
+    tap.check(("1 system calls ended with EINTR" in r.stderr) == (what == "timeout"), f"what was ended is counted: {what}", r.stderr)
+    tap.check("see --every in the manual" in r.stderr, f"and told before: {what}", r.stderr)
+    p.kill()
+    p.wait()
+
+# ---- signals, and what does not go together -------------------------------------------------------
+p = spawn("sleep", "1000")
+recorder = subprocess.Popen([CAPTURE, "--every", "10", "-p", str(p.pid), "-o", "signal.data"], stderr=subprocess.PIPE, text=True)
+recorder.stderr.readline()  # it has begun
+recorder.send_signal(signal.SIGUSR2)
+time.sleep(0.3)
+tap.check(recorder.poll() is None, "SIGUSR2 that nothing waits for does not end the recording", recorder.poll())
+recorder.send_signal(signal.SIGINT)
+tap.check("samples of wall-clock" in recorder.communicate()[1] and not recorder.returncode, "and ^C does, with its file", recorder.returncode)
+for option in ("--off-cpu", "--wall", "--alloc", "--syscalls", "-ecycles"):
+    q = run([CAPTURE, "--every", "10", option, "-p", str(p.pid)], check=False)
+    tap.check(q.returncode == 2 and "without events" in q.stderr and option[:2] in q.stderr, f"refused with {option}", q.stderr)
+p.kill()
+p.wait()
 tap.end()
