@@ -88,7 +88,7 @@ struct v8 {
 	/* What is to be written, and the order: records of a time are in a row. */
 	struct code_log fresh;
 	VEC(struct v8_record) records;
-	uint64_t n_line_ends;
+	uint64_t n_line_ends, n_chars;
 };
 
 static inline bool v8_has(const struct v8 *v, enum v8_number n)
@@ -98,6 +98,8 @@ static inline bool v8_has(const struct v8 *v, enum v8_number n)
 
 /* v8_tables.c */
 int v8_read_tables(struct v8 *v, uint64_t file, struct err *err);
+/* False if there are others than objects that are known here can have. */
+bool v8_numbers_fit(const struct v8 *v);
 
 /* v8_object.c: objects are named by their tagged addresses. All return false if what is there is
  * something else. */

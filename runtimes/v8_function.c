@@ -26,7 +26,7 @@ enum {
 enum { LINE_OFF_AT = 24, COLUMN_OFF_AT = 32 };
 
 /* Limits, of one process. */
-enum { SCRIPTS_MAX = 4096, LINE_ENDS_MAX = 8 << 20, TRIES_MAX = 4 };
+enum { SCRIPTS_MAX = 4096, LINE_ENDS_MAX = 8 << 20, CHARS_MAX = 1 << 28, TRIES_MAX = 4 };
 
 /* ---- scripts ------------------------------------------------------------------------------ */
 
@@ -51,11 +51,13 @@ static bool script_read(struct v8 *v, uint64_t at, struct v8_script *s)
 /* The source may be moved while it is read: it is tried again. */
 static void read_line_ends(struct v8 *v, struct v8_script *s, bool *nomem)
 {
-	if (s->ends || s->tries >= TRIES_MAX || v->n_line_ends >= LINE_ENDS_MAX)
+	if (s->ends || s->tries >= TRIES_MAX || v->n_line_ends >= LINE_ENDS_MAX ||
+	    v->n_chars >= CHARS_MAX)
 		return;
 	s->tries++;
 	if (v8_line_ends(v, s->source, &s->ends, &s->n_ends, &s->chars, nomem))
 		v->n_line_ends += s->n_ends;
+	v->n_chars += s->chars; /* read in vain, too */
 }
 
 /* A script is read once; where it is, another one may come. */

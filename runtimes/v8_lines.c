@@ -44,7 +44,8 @@ static bool decode(struct table t, uint64_t start, uint64_t end, const struct v8
 		uint32_t line, column;
 		int64_t source;
 
-		place += next_number(&t);
+		if (__builtin_add_overflow(place, next_number(&t), &place))
+			return false;
 		at += step < 0 ? -step - 1 : step;
 		source = (place >> 1 & 0x3fffffff) - 1;
 		if (t.bad || at < 0 || (uint64_t)at >= end - start || place & 1 || source < 0 ||

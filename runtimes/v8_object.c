@@ -186,8 +186,10 @@ bool v8_line_ends(struct v8 *v, uint64_t string, uint32_t **ret, uint32_t *n, ui
 	bool ok;
 
 	*ret = NULL;
-	if (!length_of(v, string, chars))
+	if (!length_of(v, string, chars)) {
+		*chars = 0; /* it was too large */
 		return false;
+	}
 	text = malloc(2ull * *chars + 2);
 	*nomem |= !text;
 	ok = text && string_read(v, string, 0, (struct chars){text, *chars}, DEPTH_MAX);

@@ -102,6 +102,29 @@ static void derive(struct v8 *v)
 		v->k[V8_DEOPT_SHARED] = DEOPT_SHARED;
 }
 
+/* What a process says may be anything: so large are no types and no heads of objects. */
+enum { NUMBER_MAX = 0xffff, HEAD_MAX = 256 };
+
+bool v8_numbers_fit(const struct v8 *v)
+{
+	static const enum v8_number in_head[] = {
+		V8_CODE_INSTRUCTIONS, V8_CODE_SIZE,	V8_CODE_FLAGS,	V8_STREAM_INSTRUCTIONS,
+		V8_DEOPT_SHARED,      V8_BYTECODE_DATA, V8_SCOPE_FIRST, V8_DEOPT_SHARED_WRAPPER,
+	};
+
+	for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+		if (!v8_has(v, needed[i].number) ||
+		    (needed[i].value != V8_NONE && v->k[needed[i].number] != needed[i].value))
+			return false;
+	for (int i = V8_TYPE_FUNCTION; i < V8_N; i++)
+		if (v->k[i] != V8_NONE && (v->k[i] < 0 || v->k[i] > NUMBER_MAX))
+			return false;
+	for (size_t i = 0; i < sizeof in_head / sizeof *in_head; i++)
+		if (v->k[in_head[i]] > HEAD_MAX)
+			return false;
+	return true;
+}
+
 int v8_read_tables(struct v8 *v, uint64_t file, struct err *err)
 {
 	struct remote_symbols s;
@@ -121,10 +144,8 @@ int v8_read_tables(struct v8 *v, uint64_t file, struct err *err)
 		return err_set(err, ERR_UNSUPPORTED, "V8",
 			       "exports no numbers of its structures (v8dbg_TaggedSize)");
 	derive(v);
-	for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
-		if (!v8_has(v, needed[i].number) ||
-		    (needed[i].value != V8_NONE && v->k[needed[i].number] != needed[i].value))
-			return err_set(err, ERR_UNSUPPORTED, "V8",
-				       "has other structures than those known here");
+	if (!v8_numbers_fit(v))
+		return err_set(err, ERR_UNSUPPORTED, "V8",
+			       "has other structures than those known here");
 	return 0;
 }
