@@ -42,6 +42,7 @@ struct sleepers {
 	struct stack_batch batch;
 	struct thread_state thread;
 	bool no_user; /* the event has no copies of stacks */
+	bool noted_kernel_thread;
 	struct switch_field fields[SWITCH_FIELDS];
 	uint8_t raw[RAW_MAX];
 	size_t n_raw;
@@ -146,6 +147,19 @@ static bool has_switched(const struct sleepers *s, pid_t tid)
 	       last >= (uint32_t)((s->end_ns - s->ns) / SWITCH_STEP_NS & INT32_MAX);
 }
 
+/* Of -a most of these wait for work that does not come. Their stacks are not for this process any
+ * more, which has given up the right to. */
+static void note_kernel_thread(struct sleepers *s, pid_t tid)
+{
+	if (s->d->session->all_processes || s->noted_kernel_thread)
+		return;
+	s->noted_kernel_thread = true;
+	capture_note(s->d->result,
+		     "thread %d is one of the kernel's and waited all the time, which has no "
+		     "sample here; --stacks -p %d shows where",
+		     (int)tid, (int)tid);
+}
+
 static int add_thread(struct sleepers *s, pid_t pid, pid_t tid, struct err *err)
 {
 	struct stack_sample sample = {
@@ -160,10 +174,14 @@ static int add_thread(struct sleepers *s, pid_t pid, pid_t tid, struct err *err)
 		.has_cgroup = s->d->session->opt->all_cgroups,
 	};
 	struct thread_state *t = &s->thread;
+	int rc;
 
 	if (!s->at_begin && has_switched(s, tid))
 		return 0;
-	if (thread_state_read(pid, tid, t) <= 0 || t->state == 'R' || t->is_kernel_thread)
+	rc = thread_state_read(pid, tid, t);
+	if (t->is_kernel_thread && t->state != 'R')
+		note_kernel_thread(s, tid);
+	if (rc <= 0 || t->state == 'R' || t->is_kernel_thread)
 		return 0;
 	set_field(s, COMMON_TYPE, s->event_config);
 	set_field(s, PREV_PID, (uint64_t)tid);

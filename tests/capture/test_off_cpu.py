@@ -495,4 +495,15 @@ took = time.monotonic() - began
 total = sums("ends.data")
 limit = os.cpu_count() * took
 tap.check(0 < total["on"] <= limit and total["unknown"] <= 0.1 * limit, "-a: threads that ended do not run on: no more time than the processors have", total, limit)
+# ---- kernel threads --------------------------------------------------------------------------------------
+try:
+    is_kernel = int(open("/proc/2/stat").read().rpartition(")")[2].split()[6]) & 0x200000  # PF_KTHREAD
+except OSError:
+    is_kernel = False
+if is_kernel:
+    r = capture("--off-cpu", "-p", 2, "--duration", 0.5, "-o", "kernel.data")
+    tap.check(r.n_samples or "thread 2 is one of the kernel's" in r.stderr and "--stacks -p 2" in r.stderr, "a kernel thread that waits all the time: a line says why there is nothing",
+              r.stderr)
+else:
+    tap.skip("a kernel thread that waits all the time", "process 2 is none here")
 tap.end()
