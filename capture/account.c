@@ -2,6 +2,7 @@
 #include "capture/account.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -128,12 +129,18 @@ static int account_foreign(struct drain *d, struct err *err)
 /* Switches without a sample are no losses: others stand for them. */
 static void note_bare_switches(struct drain *d)
 {
-	if (d->switches_thinned && d->switches > d->switch_samples)
+	char many[64];
+
+	snprintf(many, sizeof many, "more than %d a second came", SWITCH_HZ);
+	if ((d->switches_thinned || d->switches_refused) && d->switches > d->switch_samples)
 		capture_note(d->result,
-			     "%" PRIu64 " of %" PRIu64 " waits have no stack of their own, as more "
-			     "than %d a second came: others that were about as long stand for "
+			     "%" PRIu64 " of %" PRIu64 " waits have no stack of their own, as "
+			     "%s%s%s: others that were about as long stand for "
 			     "them; resolve shows as [unknown] those for which there are none",
-			     d->switches - d->switch_samples, d->switches, SWITCH_HZ);
+			     d->switches - d->switch_samples, d->switches,
+			     d->switches_thinned ? many : "",
+			     d->switches_thinned && d->switches_refused ? ", and as " : "",
+			     d->switches_refused ? "the buffer was full (-m)" : "");
 }
 
 int account_losses(struct drain *d, struct err *err)

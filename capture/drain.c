@@ -169,7 +169,7 @@ static int take_other(struct drain *d, enum ring_kind kind, const uint8_t *rec, 
 	if (is_useless_map(d, rec, n))
 		return 0;
 	if (h.type == PERF_RECORD_LOST && kind == RING_SWITCHES) {
-		d->switches_thinned = true; /* others stand for them */
+		d->switches_refused = true; /* others stand for them */
 		return 0;
 	}
 	if (h.type == PERF_RECORD_LOST && kind == RING_SAMPLES)
@@ -318,7 +318,7 @@ void drain_begin_part(struct drain *d)
 	d->first_event_samples = d->first_event_periods = 0;
 	d->foreign = d->forks = d->lost_reported = 0;
 	d->switches = d->switch_samples = 0;
-	d->switches_thinned = false;
+	d->switches_thinned = d->switches_refused = false;
 	d->touch.pages = 0;
 	processes_begin_part(&d->processes);
 	file_ids_done(&d->file_ids);

@@ -34,6 +34,7 @@ struct drain {
 	bool is_over;			   /* nothing is recorded any more */
 	uint64_t switches, switch_samples; /* of those that left a CPU; with a stack */
 	bool switches_thinned;		   /* not all have one, as too many came */
+	bool switches_refused;		   /* or as their ring was full */
 	uint64_t turn_ns; /* when a ring of switches is to be looked at (switch_rate.h); 0: at no
 			     time */
 	/* The ring to start with: if the writer has no room for all, rings take turns. */

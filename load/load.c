@@ -321,20 +321,27 @@ static void note_no_parameters(struct loaded *l, const struct load_options *opt)
 /* A share of the waiting time that is worth a word. */
 #define BARE_WAITS 0.02
 
+static void note_some_bare_waits(struct loaded *l, uint64_t ns, const char *why)
+{
+	const double seconds = (double)ns / 1e9;
+	const double all = (double)perf_file_stats(l->file)->switches.off_ns / 1e9;
+
+	if (seconds > BARE_WAITS * all)
+		loaded_note(
+			l,
+			"%.1f of %.1f seconds of waiting have no stack ([unknown]): %s; capture "
+			"--every MS shows where threads wait for long",
+			seconds, all, why);
+}
+
 static void note_bare_waits(struct loaded *l)
 {
 	const struct perf_switch_times *t = &perf_file_stats(l->file)->switches;
-	const double seconds = (double)t->bare_ns / 1e9, all = (double)t->off_ns / 1e9;
 
-	if (seconds > BARE_WAITS * all)
-		loaded_note(l,
-			    "%.1f of %.1f seconds of waiting have no stack ([unknown]): %s; "
-			    "capture --every MS shows where threads wait for long",
-			    seconds, all,
-			    perf_lost(perf_file_stats(l->file))
-				    ? "samples were lost, or the waits began before the recording"
-				    : "they began before the recording, or no wait of about that "
-				      "length has a sample in it");
+	note_some_bare_waits(l, t->early_ns, "they began before the recording");
+	note_some_bare_waits(l, t->bare_ns,
+			     "none of the waits that long was sampled, which happens where many "
+			     "short ones come or the buffer is full");
 }
 
 /* Leaves out what is over the limits. */

@@ -561,9 +561,11 @@ struct perf_switch_times {
 	uint64_t ready_ns;	/* preempted: it could run */
 	uint64_t unknown_ns;	/* records were lost */
 	uint64_t carried_ns;	/* of off and ready: waits without a stack of their own */
-	uint64_t bare_ns;    /* of off: nor of a wait that was about as long, or it began before */
-	uint64_t woken_ns;   /* of off: ended by a thread whose stack was recorded */
-	uint64_t unwoken_ns; /* of off, if who ends waits was recorded: by none of these */
+	uint64_t bare_ns;	/* of off: nor of a wait that was about as long */
+	uint64_t early_ns;	/* of off: waits that began before the recording, when no stack was
+				   recorded */
+	uint64_t woken_ns;	/* of off: ended by a thread whose stack was recorded */
+	uint64_t unwoken_ns;	/* of off, if who ends waits was recorded: by none of these */
 };
 
 /* Has it allocations? Known once it is open, except of pipes. */

@@ -394,7 +394,8 @@ void switches_begin_thread(struct perf_file *f, uint32_t pid, uint32_t tid, uint
 static int end_kind(struct perf_file *f, struct switch_thread *t, int kind)
 {
 	const struct switches *w = &f->switches;
-	uint64_t bare_ns = kind == SWITCH_WAITS ? t->early_ns : 0;
+	const uint64_t early_ns = kind == SWITCH_WAITS ? t->early_ns : 0;
+	uint64_t bare_ns = 0;
 	int rc = 0;
 
 	for (int i = 0; i < SWITCH_LENGTHS && !rc; i++) {
@@ -403,6 +404,8 @@ static int end_kind(struct perf_file *f, struct switch_thread *t, int kind)
 	}
 	if (kind == SWITCH_WAITS)
 		f->stats.switches.bare_ns += bare_ns;
+	f->stats.switches.early_ns += early_ns;
+	bare_ns += early_ns;
 	if (!rc && bare_ns)
 		rc = deliver_bare(f, t->pid, t->tid, w->last_ns, w->events[kind], bare_ns,
 				  kind == SWITCH_READY ? TASK_READY : "waiting");

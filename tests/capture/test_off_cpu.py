@@ -229,6 +229,8 @@ q.communicate(timeout=60)
 took = time.monotonic() - began
 early = folded("early.data", "--event", "off-cpu")
 tap.check(of(early, "reads") == 0 and 1.5 <= of(early, "naps") <= took and of(early, "[unknown]") >= 1.1, "a wait that began before has no stack, rather than that of the next one", early, took)
+words = run([RESOLVE, "early.data"]).stderr
+tap.check("no stack ([unknown]): they began before the recording;" in words and "short ones" not in words, "and that is the reason that is said", words)
 
 # ---- perf's recordings -----------------------------------------------------------------------------
 for _ in range(3):  # with 16 KiB a switch perf loses some beside other work
@@ -309,6 +311,12 @@ tap.check(slow <= 1.01 * true_slow and quick <= 1.01 * true_quick and slow + unk
 words = run([RESOLVE, "bursts.data"]).stderr
 tap.check(unknown < 0.1 * (slow + quick + unknown) or "of waiting have no stack" in words and "--every" in words, "what has no stack, if it is much, is said, and what would help", unknown, words)
 tap.check("waits have no stack of their own" in r.stderr or true_quick > 8, "and it is said that not all have a stack", r.stderr)
+# Few switches, and a buffer that has room for one stack, or for none.
+r = capture("--off-cpu", "-m", "16", "-o", "full.data", "./bursts", "10", "300")
+tap.check("waits have no stack of their own, as the buffer was full (-m):" in r.stderr, "waits without a stack as there was no room: said so", r.stderr)
+capture("--off-cpu", "-m", "1", "-o", "full.data", "./bursts", "10", "300")
+words = run([RESOLVE, "full.data"]).stderr
+tap.check("of waiting have no stack" in words and "or the buffer is full" in words, "which resolve does not blame on short waits alone", words)
 perf_record("--switch-events", "-e", "sched:sched_switch", "--call-graph", "dwarf,8192", "-o", "perf.data", "sh", "-c", "exec ./bursts 1000 300 >said")
 keep_each(37, "perf.data")
 with open("said") as f:
