@@ -79,7 +79,7 @@ static int take(void *follow, const void *rec, size_t n)
 	if (!f->time_ns)
 		return f->emit(f->arg, rec, n);
 	/* Another parent, as its own has ended, is no reason to forget its maps. */
-	if (h.type == PERF_RECORD_FORK && is_of_leader(&h, rec))
+	if (h.type == PERF_RECORD_FORK && is_of_leader(&h, rec) && f->look > 1)
 		return 0;
 	return emit_timed(f, h, rec, n);
 }
@@ -122,7 +122,7 @@ static int look(struct follow *f, struct followed *p, bool timed)
 	return f->no_memory ? -1 : rc;
 }
 
-int follow_process(struct follow *f, pid_t pid)
+int follow_process(struct follow *f, pid_t pid, bool is_new)
 {
 	struct followed p = {.pid = pid, .look = 1};
 
@@ -130,7 +130,8 @@ int follow_process(struct follow *f, pid_t pid)
 	if (vec_push(&f->processes, p) ||
 	    hash_put(&f->by_pid, (uint64_t)pid, (uint32_t)(f->processes.n - 1)))
 		return -1;
-	return look(f, &f->processes.v[f->processes.n - 1], false);
+	f->is_exec = false;
+	return look(f, &f->processes.v[f->processes.n - 1], is_new);
 }
 
 static bool seems_changed(const struct followed *p, const struct followed *now, uint64_t ns)

@@ -38,8 +38,8 @@ struct follow {
 
 /* All return 0, nonzero if emit() has stopped them, or -1 when out of memory. */
 
-/* Before the recording: all records about a process. */
-int follow_process(struct follow *f, pid_t pid);
+/* All records about a process; is_new: from now on, else as before the recording. */
+int follow_process(struct follow *f, pid_t pid, bool is_new);
 /* Before its threads are read: what is new, if something seems to be, and each second. */
 int follow_changes(struct follow *f, pid_t pid);
 /* The name of a thread that is new. */

@@ -3,7 +3,6 @@
  * It has the form of other recordings: one sample for each thread, with its registers, a copy of
  * its stack and its kernel frames. Nothing of it comes from perf_event_open, so it needs no rights
  * but those to trace the processes. */
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/perf_event.h>
@@ -41,6 +40,7 @@
 #define STACK_ROOM_MAX 64000
 #define SAMPLE_ID      1
 #define HALT_NOTE_NS   1000000
+#define CHOOSE_NS      250000000
 
 struct stacks {
 	const struct capture_options *opt;
@@ -57,6 +57,7 @@ struct stacks {
 	struct pins pins; /* of files that the bundle needs */
 	struct processes seen;
 	struct tid_list processes;
+	uint64_t chosen_ns;
 	struct follow follow;
 	struct round_clock clock;
 	size_t n_threads; /* of the last round */
@@ -168,30 +169,6 @@ static ssize_t take_all(struct stacks *s, struct err *err)
 	return rc ? rc : (ssize_t)n;
 }
 
-/* -a: all that have memory of their own; the kernel's threads have none. */
-static int choose_all(struct stacks *s, struct err *err)
-{
-	DIR *proc = opendir("/proc");
-	struct dirent *d;
-	int rc = 0;
-
-	while (proc && rc >= 0 && (d = readdir(proc))) {
-		char path[64], byte;
-		pid_t pid = (pid_t)atoi(d->d_name);
-		FILE *f;
-
-		snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
-		f = pid > 0 && pid != getpid() ? fopen(path, "re") : NULL;
-		if (f && fread(&byte, 1, 1, f) == 1)
-			rc = tid_list_add(&s->processes, pid, err);
-		if (f)
-			fclose(f);
-	}
-	if (proc)
-		closedir(proc);
-	return rc < 0 ? rc : 0;
-}
-
 static int choose(struct stacks *s, struct err *err)
 {
 	const struct capture_options *o = s->opt;
@@ -200,7 +177,7 @@ static int choose(struct stacks *s, struct err *err)
 	if (!o->n_pids && !o->n_tids && !o->system_wide)
 		return err_set(err, ERR_USAGE, NULL, "--stacks: of which processes? -p PID, or -a");
 	if (o->system_wide)
-		return choose_all(s, err);
+		return tid_list_all(&s->processes, err);
 	for (size_t i = 0; i < o->n_pids + o->n_tids && rc >= 0; i++) {
 		pid_t tid = i < o->n_pids ? o->pids[i] : o->tids[i - o->n_pids];
 		pid_t pid = tid_process(tid);
@@ -268,7 +245,7 @@ static int synthesize(struct stacks *s, struct err *err)
 	if (!rc)
 		rc = synth_modules(y);
 	for (size_t i = 0; i < s->processes.tids.n && !rc; i++)
-		rc = follow_process(&s->follow, s->processes.tids.v[i]);
+		rc = follow_process(&s->follow, s->processes.tids.v[i], false);
 	return rc ? err_nomem(err) : 0;
 }
 
@@ -372,6 +349,26 @@ static int end_file(struct stacks *s, int rc, struct err *err)
 	return rc;
 }
 
+/* Processes that have come since the last look: all, or the children of those that are followed. */
+static int choose_new(struct stacks *s, struct err *err)
+{
+	const size_t before = s->processes.tids.n;
+	const uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	int rc = 0;
+
+	if (s->opt->n_tids || s->opt->no_inherit || now - s->chosen_ns < CHOOSE_NS)
+		return 0;
+	s->chosen_ns = now;
+	if (s->opt->system_wide)
+		rc = tid_list_all(&s->processes, err);
+	for (size_t i = 0; i < s->processes.tids.n && !s->opt->system_wide && rc >= 0; i++)
+		rc = tid_list_children(&s->processes, s->processes.tids.v[i], err);
+	for (size_t i = before; i < s->processes.tids.n && rc >= 0; i++)
+		if (follow_process(&s->follow, s->processes.tids.v[i], true))
+			rc = err_nomem(err);
+	return rc < 0 ? rc : 0;
+}
+
 /* ---- rounds --------------------------------------------------------------------------------- */
 
 static int rounds(struct stacks *s, struct err *err)
@@ -385,6 +382,7 @@ static int rounds(struct stacks *s, struct err *err)
 			     INTERRUPTED_CAN_RESTART ? " with a timeout" : "");
 	if (s->opt->begun && s->opt->every_ms)
 		s->opt->begun(s->opt->progress_arg, s->result);
+	s->chosen_ns = clock_ns(CLOCK_MONOTONIC);
 	round_clock_begin(&s->clock, s->opt->every_ms * 1000000ull,
 			  (uint64_t)(s->opt->duration_s * 1e9));
 	n = take_all(s, err);
@@ -393,7 +391,8 @@ static int rounds(struct stacks *s, struct err *err)
 		s->pins.looks = true; /* no record tells of an end */
 		pins_look(&s->pins, clock_ns(CLOCK_MONOTONIC));
 		s->n_threads = (size_t)n;
-		if (!*s->stop)
+		n = choose_new(s, err);
+		if (!n && !*s->stop)
 			n = take_all(s, err);
 	}
 	s->result->interrupted = *s->stop;

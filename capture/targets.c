@@ -15,6 +15,8 @@
 
 #include "capture/sysfile.h"
 
+#define CHILDREN_BYTES_MAX ((size_t)1 << 20)
+
 /* ---- CPUs -------------------------------------------------------------------------------- */
 
 static int compare_int(const void *a, const void *b)
@@ -165,6 +167,62 @@ int tid_list_scan(struct tid_list *l, pid_t pid, struct err *err)
 	}
 	closedir(dir);
 	return n;
+}
+
+int tid_list_all(struct tid_list *l, struct err *err)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *d;
+	int rc = 0;
+
+	while (proc && rc >= 0 && (d = readdir(proc))) {
+		char path[64], byte;
+		pid_t pid = (pid_t)atoi(d->d_name);
+		FILE *f;
+
+		if (hash_get(&l->seen, (uint64_t)pid) != HASH_NONE)
+			continue;
+		snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+		f = pid > 0 && pid != getpid() ? fopen(path, "re") : NULL;
+		if (f && fread(&byte, 1, 1, f) == 1)
+			rc = tid_list_add(l, pid, err);
+		if (f)
+			fclose(f);
+	}
+	if (proc)
+		closedir(proc);
+	return rc < 0 ? rc : 0;
+}
+
+/* proc(5): /proc/PID/task/TID/children, numbers with blanks behind them. */
+static int add_children_of(struct tid_list *l, pid_t pid, pid_t tid, struct err *err)
+{
+	char path[64], *text, *at, *end;
+	int rc = 0;
+
+	snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)tid);
+	text = sysfile_read_all(path, CHILDREN_BYTES_MAX, NULL);
+	for (at = text; at && *at && rc >= 0; at = end) {
+		pid_t child = (pid_t)strtol(at, &end, 10);
+
+		if (end == at)
+			break;
+		if (child > 0 && child != getpid())
+			rc = tid_list_add(l, child, err);
+	}
+	free(text);
+	return rc < 0 ? rc : 0;
+}
+
+int tid_list_children(struct tid_list *l, pid_t pid, struct err *err)
+{
+	struct tid_list tids = {0};
+	int rc = tid_list_scan(&tids, pid, err);
+
+	for (size_t i = 0; i < tids.tids.n && rc >= 0; i++)
+		rc = add_children_of(l, pid, tids.tids.v[i], err);
+	tid_list_done(&tids);
+	return rc < 0 ? rc : 0;
 }
 
 void tid_list_done(struct tid_list *l)

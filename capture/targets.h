@@ -34,6 +34,10 @@ struct tid_list {
 /* Appends the threads of a process that are not in the list yet. Returns the number of new ones,
  * which is 0 if the process has ended; or negative with *err. */
 int tid_list_scan(struct tid_list *l, pid_t pid, struct err *err);
+/* Appends all processes but this one that have memory of their own, which those of the kernel have
+ * not; the children of a process. Return 0, or negative with *err. */
+int tid_list_all(struct tid_list *l, struct err *err);
+int tid_list_children(struct tid_list *l, pid_t pid, struct err *err);
 /* Appends a thread unless it is in the list. Returns 1 if it is new, 0 if not, negative when out of
  * memory. */
 int tid_list_add(struct tid_list *l, pid_t tid, struct err *err);

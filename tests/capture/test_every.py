@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 
-from lib import CAPTURE, RESOLVE, PerfData, Tap, capture, run, until
+from lib import CAPTURE, RESOLVE, PerfData, Tap, capture, children, run, until
 
 tap = Tap()
 
@@ -99,8 +99,8 @@ int main(void)
 """, "-ldl")
 
 
-def step(p, reached):
-    p.stdin.write(b"x")
+def step(p, reached, text=b"x"):
+    p.stdin.write(text)
     p.stdin.flush()
     until(reached, "the next step")
     time.sleep(1.5)  # a thread's new name may be seen after a second
@@ -132,6 +132,19 @@ tap.check(any(s.startswith("late-thread;") for s in stacks) and not any(s.starts
 text = run([RESOLVE, "-q", "-f", "script", "--no-inline", "perf.data"]).stdout
 tap.check("later.so" in text, "with the file", text[:300])
 p.kill()
+p.wait()
+
+# ---- children -------------------------------------------------------------------------------------
+p = spawn("sh", "-c", "read x; sh -c './next; :'; read y")
+until(lambda: open(f"/proc/{p.pid}/comm").read() == "sh\n", "the shell")
+recorder = subprocess.Popen([CAPTURE, "--every", "20", "-p", str(p.pid)], stderr=subprocess.PIPE, text=True)
+recorder.stderr.readline()  # it has begun
+step(p, lambda: any(open(f"/proc/{c}/comm").read() == "next\n" for child in children(p.pid) for c in children(child)), b"x\n")
+recorder.send_signal(signal.SIGINT)
+said = recorder.communicate()[1]
+stacks = folded()
+tap.check(any(s.startswith("next;") and ";waits_in_next;" in s for s in stacks), "a child's child that was started later", stacks, said)
+p.stdin.close()
 p.wait()
 
 # ---- waits that the kernel does not restart -------------------------------------------------------

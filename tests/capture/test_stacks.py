@@ -132,13 +132,16 @@ stacks = folded()
 total = {k: sum(n for s, n in stacks.items() if f";{k};" in s) for k in ("burner", "piper", "locker")}
 tap.check(total["burner"] == total["piper"] == total["locker"] // 3 and r.n_samples // 7 * 20_000_000 <= total["piper"] <= 1_000_000_000,
           "--every: each thread has the same time, whether it runs or waits", total, r.stderr)
-states = {k: {s.partition(";")[0] for s in folded("--by", "state") if f";{k};" in s} for k in total}
-tap.check(states == {"burner": {"running"}, "piper": {"sleeping"}, "locker": {"sleeping"}}, "and its state", states)
+# A thread that was halted runs for a moment, in which, if it gets no processor, the next round may find it.
+by_state = folded("--by", "state")
+states = {k: max({s.partition(";")[0] for s in by_state if f";{k};" in s},
+                 key=lambda state, k=k: sum(n for s, n in by_state.items() if s.startswith(state + ";") and f";{k};" in s)) for k in total}
+tap.check(states == {"burner": "running", "piper": "sleeping", "locker": "sleeping"}, "and its state", states, by_state)
 run([RESOLVE, "-q", "-o", "every.pb.gz", "perf.data"])
 pprof = gzip.open("every.pb.gz").read()
 tap.check(all(w in pprof for w in (b"state", b"running", b"sleeping")), "pprof has it as a label")
 p.send_signal(signal.SIGSTOP)
-until(lambda: "State:\tT" in open(f"/proc/{p.pid}/status").read(), "the stop")
+until(lambda: all("State:\tT" in open(f"/proc/{p.pid}/task/{t}/status").read() for t in os.listdir(f"/proc/{p.pid}/task")), "the stop")
 capture("--stacks", "-p", p.pid)
 stacks = folded("--by", "state")
 tap.check(sum(stacks.values()) == 7 and all(s.startswith("stopped;") for s in stacks) and "State:\tT" in open(f"/proc/{p.pid}/status").read(),
