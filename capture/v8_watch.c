@@ -183,6 +183,10 @@ static void write_all(struct v8_watch *w, struct code_log *log)
 	uint64_t cost;
 
 	(void)v8_write(w->v8, log, &w->counts);
+	if (w->counts.functions + w->counts.torn + w->counts.changed != w->n_written) {
+		w->n_written = w->counts.functions + w->counts.torn + w->counts.changed;
+		code_log_add_names(log, now_ns(CLOCK_MONOTONIC), &w->counts);
+	}
 	cost = CHECK_SHARE * (now_ns(CLOCK_THREAD_CPUTIME_ID) - begin);
 	w->due_ns = now_ns(CLOCK_MONOTONIC) + (cost > CHECK_NS ? cost : CHECK_NS);
 }

@@ -20,8 +20,9 @@ struct v8_watch {
 	/* Of the thread that reads. */
 	struct v8 *v8;
 	struct v8_counts counts;
-	struct err why;	 /* code ERR_OK: it could be read */
-	uint64_t due_ns; /* of the next comparison */
+	uint64_t n_written; /* the sum of those that are in the log */
+	struct err why;	    /* code ERR_OK: it could be read */
+	uint64_t due_ns;    /* of the next comparison */
 	unsigned tries;
 };
 

@@ -393,6 +393,8 @@ struct jit_cut {
 bool jit_codes_cut(const struct jit_codes *j, size_t i, struct jit_cut *ret);
 /* Of how many processes what the recording holds was needed, and is damaged. */
 size_t jit_codes_damaged(const struct jit_codes *j);
+/* The sums over those that the recording holds and that were needed. */
+struct jit_names jit_codes_names(const struct jit_codes *j);
 /* True if the file was opened for this process. */
 bool jit_codes_used_by(struct jit_codes *j, const struct dso *dump, uint32_t pid);
 /* The version of the code at a time: 1 at first, plus one for each piece of code emitted until
@@ -414,9 +416,17 @@ uint64_t jit_sample_time(const struct perf_sample *s);
  *
  * JIT_RECORD_BYTES: u64 address, a multiple of JIT_PAGE_BYTES, and as many pages of memory as it
  * was there at the record's time, of which no more is known. A page may come again when it has
- * changed. */
+ * changed.
+ *
+ * JIT_RECORD_NAMES: u64 each of struct jit_names, of all before; the last one counts. */
 enum { JIT_PAGE_BYTES = 4096 };
-enum { JIT_RECORD_FRAME = 0x5501, JIT_RECORD_BYTES = 0x5502 };
+enum { JIT_RECORD_FRAME = 0x5501, JIT_RECORD_BYTES = 0x5502, JIT_RECORD_NAMES = 0x5503 };
+/* Functions of V8 that were read while they ran. */
+struct jit_names {
+	uint64_t named;
+	uint64_t torn;	  /* have no name: what was read did not fit together */
+	uint64_t changed; /* had one until they were freed, moved or replaced */
+};
 enum jit_frame_kind {
 	JIT_FRAME_NONE,
 	JIT_FRAME_COMPILED, /* a method of HotSpot */

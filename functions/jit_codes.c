@@ -233,6 +233,22 @@ int jit_codes_recorded(struct jit_codes *j, uint32_t pid, const struct jitdump *
 	return rc;
 }
 
+struct jit_names jit_codes_names(const struct jit_codes *j)
+{
+	struct jit_names sum = {0};
+
+	for (size_t i = 0; i < j->recorded.dumps.n; i++) {
+		const struct jitdump *d = j->recorded.dumps.v[i].dump;
+
+		if (!d)
+			continue;
+		sum.named += d->names.named;
+		sum.torn += d->names.torn;
+		sum.changed += d->names.changed;
+	}
+	return sum;
+}
+
 static bool is_recorded(const struct jit_codes *j, uint32_t pid)
 {
 	return j->recorded.dumps.n && hash_get(&j->recorded.by_pid, pid) != HASH_NONE;

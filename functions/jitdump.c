@@ -262,6 +262,16 @@ static int by_addr(const void *a, const void *b)
 	return (x->addr > y->addr) - (x->addr < y->addr);
 }
 
+static void read_names(struct jitdump *j, struct buf b)
+{
+	struct jit_names n = {.named = buf_u64(&b)};
+
+	n.torn = buf_u64(&b);
+	n.changed = buf_u64(&b);
+	if (buf_ok(&b))
+		j->names = n;
+}
+
 static int read_records(struct jitdump *j, struct stream *s, uint64_t off)
 {
 	struct pending pending = {0};
@@ -290,6 +300,8 @@ static int read_records(struct jitdump *j, struct stream *s, uint64_t off)
 					    &pending.method, &pending.frame);
 		else if (r.id == JIT_RECORD_BYTES && s->data)
 			rc = jit_pages_read(j, at(s, r.off, (size_t)r.size), r.time_ns);
+		else if (r.id == JIT_RECORD_NAMES)
+			read_names(j, at(s, r.off, (size_t)r.size));
 		if (pending.n_lines && r.id == CODE_DEBUG_INFO)
 			qsort(j->lines.v + pending.first_line, pending.n_lines, sizeof *j->lines.v,
 			      by_addr);

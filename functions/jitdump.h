@@ -96,7 +96,8 @@ struct jitdump {
 	size_t file_bytes;
 	bool swap;	  /* the file is not in host byte order */
 	uint64_t cut_off; /* start of an incomplete last record; 0: none */
-	bool has_times;	  /* false: timestamps are of the processor's own clock */
+	struct jit_names names;
+	bool has_times; /* false: timestamps are of the processor's own clock */
 };
 
 /* Reads the complete records of an open file, which the caller closes. Returns 0, -ERR_NOMEM,

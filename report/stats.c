@@ -1,5 +1,6 @@
 /* stats.c - --stats and --stats=json. */
 #include "report/hits.h"
+#include "report/javascript.h"
 #include "report/modules.h"
 
 #include <inttypes.h>
@@ -104,6 +105,7 @@ void report_text(const struct loaded *p, FILE *out)
 	if (s->cached_modules)
 		fprintf(out, "modules whose debug information came from the cache: %" PRIu64 "\n",
 			s->cached_modules);
+	text_javascript(p, out);
 	report_hits(p->profile, out);
 	report_modules_text(p, out);
 	fprintf(out, "seconds: %.3f read and unwind, %.3f symbolize\n", p->seconds_load,
@@ -156,6 +158,7 @@ void report_json(const struct loaded *p, const struct quality *q, double seconds
 	fprintf(out, "\"interrupted\":%s,\"truncated_file\":%s,\"damaged\":%s,",
 		r->interrupted ? "true" : "false", r->truncated ? "true" : "false",
 		r->damaged ? "true" : "false");
+	json_javascript(p, out);
 	fprintf(out, "\"quality\":");
 	quality_json(q, q, out);
 	fputc(',', out);

@@ -149,6 +149,16 @@ void code_log_add_bytes(struct code_log *l, uint64_t now_ns, uint64_t start, con
 	end_record(l, at);
 }
 
+void code_log_add_names(struct code_log *l, uint64_t now_ns, const struct v8_counts *c)
+{
+	size_t at = begin_record(l, JIT_RECORD_NAMES, now_ns);
+
+	put_u64(l, c->functions);
+	put_u64(l, c->torn);
+	put_u64(l, c->changed);
+	end_record(l, at);
+}
+
 void code_log_append(struct code_log *to, const struct code_log *from, size_t at, size_t end)
 {
 	to->failed |= from->failed;

@@ -90,6 +90,10 @@ void code_log_add(struct code_log *l, uint64_t now_ns, const struct code_log_pie
 void code_log_add_bytes(struct code_log *l, uint64_t now_ns, uint64_t start, const uint8_t *bytes,
 			size_t n);
 
+/* What became of V8's functions until now. */
+struct v8_counts;
+void code_log_add_names(struct code_log *l, uint64_t now_ns, const struct v8_counts *c);
+
 /* Copies records of a log that has no header, and is of the same process, to the end of another. */
 void code_log_append(struct code_log *to, const struct code_log *from, size_t at, size_t end);
 

@@ -13,7 +13,7 @@ import shutil
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP"], "tests", "e2e"))
-from common import CAPTURE, NO_EVENTS, PROGRAMS, Tap, folded, have, need_events, resolve, run  # noqa: E402
+from common import CAPTURE, NO_EVENTS, PROGRAMS, RESOLVE, Tap, folded, have, need_events, resolve, run  # noqa: E402
 
 tap = Tap()
 MANY, OTHER = 2000, 300
@@ -98,6 +98,16 @@ def judge(stacks, skips):
     return n, named, wrong, kinds
 
 
+def check_counts(said, what):
+    """--stats, by another way: the frames of the script format."""
+    frames = sum(bool(re.match(r"\s+[0-9a-f]+ JS:", line)) for line in resolve("x.data", "-f", "script", "--no-inline")[0].splitlines())
+    text = run([RESOLVE, "--stats", "-o", "/dev/null", "x.data"]).stderr
+    tap.check(frames and said["named_frames"] == frames, f"{what}: --stats counts {frames} frames with names", said)
+    # Each name that is shown is a function's; code of the same function at another place is one more.
+    tap.check(said["functions"] > 10 and said["changed"] <= said["functions"] and f"{said['functions']}; {said['torn']} times" in text
+              and f"frames with a name: {frames}" in text, f"{what}: --stats counts functions", (said, text))
+
+
 def another_name():
     """Where several are installed the file's name has the version."""
     path = os.path.join(os.getcwd(), "node-22")
@@ -122,7 +132,9 @@ def main():
                           (["--no-opt", "--always-sparkplug", *maglev], "^")):
         what = "node " + " ".join(flags)
         run([CAPTURE, "-q", "-F", "1999", "-e", "cpu-clock:u", "-o", "x.data", "--", "node", *flags, "names.js", "2500"])
-        n, named, wrong, kinds = judge(folded(resolve("x.data")[0]), not flags)
+        out, stats = resolve("x.data")
+        n, named, wrong, kinds = judge(folded(out), not flags)
+        check_counts(stats["javascript"], what)
         # One stack, in some twenty recordings of 5,000, had the function between two others left out, perhaps by the unwinder.
         tap.check(n and sum(wrong.values()) <= named / 5000, f"{what}: of {named} ns of names none is another function's", wrong.most_common(5))
         tap.check(named >= 0.95 * n, f"{what}: {100 * named / max(n, 1):.1f} % of JavaScript's frames have names", kinds)

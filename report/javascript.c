@@ -1,0 +1,71 @@
+/* javascript.c - what --stats says of JavaScript: frames with a name, functions that lost theirs.
+ */
+#include "report/javascript.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/strtab.h"
+#include "base/text.h"
+#include "functions/functions.h"
+#include "profile/profile.h"
+
+/* As V8 names its functions, in perf maps, too. */
+static bool is_javascript(const struct profile *p, const struct profile_location *l)
+{
+	for (uint32_t i = 0; i < l->n_lines; i++) {
+		const struct profile_line *line = &p->lines.v[l->first_line + i];
+		const uint32_t name = p->functions.v[line->function].system_name;
+
+		if (str_starts_with(strtab_get(&p->strings, name), "JS:"))
+			return true;
+	}
+	return false;
+}
+
+/* Frames of all samples; 0 when out of memory. */
+static uint64_t named_frames(const struct profile *p)
+{
+	uint32_t *in = calloc(p->nodes.n + 1, sizeof *in);
+	uint64_t sum = 0;
+
+	for (size_t i = 1; in && i < p->nodes.n; i++) { /* a parent's id is smaller */
+		const struct profile_node *n = &p->nodes.v[i];
+
+		in[i] = in[n->parent] + is_javascript(p, &p->locations.v[n->location]);
+	}
+	for (size_t i = 0; in && i < p->samples.n; i++)
+		sum += p->samples.v[i].count * in[p->samples.v[i].node];
+	free(in);
+	return sum;
+}
+
+static struct jit_names names_of(const struct loaded *p)
+{
+	return p->jit ? jit_codes_names(p->jit) : (struct jit_names){0};
+}
+
+void text_javascript(const struct loaded *p, FILE *out)
+{
+	const uint64_t frames = named_frames(p->profile);
+	const struct jit_names n = names_of(p);
+
+	if (frames)
+		fprintf(out, "JavaScript frames with a name: %" PRIu64 "\n", frames);
+	if (n.named || n.torn)
+		fprintf(out,
+			"JavaScript functions named from outside: %" PRIu64 "; %" PRIu64
+			" times one had no name, as it changed while it was read; %" PRIu64
+			" were freed, moved or replaced later\n",
+			n.named, n.torn, n.changed);
+}
+
+void json_javascript(const struct loaded *p, FILE *out)
+{
+	const struct jit_names n = names_of(p);
+
+	fprintf(out,
+		"\"javascript\":{\"named_frames\":%" PRIu64 ",\"functions\":%" PRIu64
+		",\"torn\":%" PRIu64 ",\"changed\":%" PRIu64 "},",
+		named_frames(p->profile), n.named, n.torn, n.changed);
+}
