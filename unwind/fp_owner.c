@@ -34,29 +34,6 @@ static bool is_named(const struct map *m, const char *name)
 	return !strcmp(base_name(m->dso->path), name);
 }
 
-/* The name of node where several versions are installed: node-22 (Fedora), node22 (openSUSE). */
-static bool is_node_of_version(const char *name)
-{
-	if (strncmp(name, "node", 4) != 0)
-		return false;
-	name += 4;
-	name += *name == '-';
-	return *name && !name[strspn(name, "0123456789")];
-}
-
-bool has_v8(const struct map *m)
-{
-	static const char *const names[] = {"node", "chrome", "chromium", "electron", "deno"};
-	const char *name = base_name(m->dso->path);
-	size_t i;
-
-	for (i = 0; i < sizeof names / sizeof *names; i++)
-		if (!strcmp(name, names[i]))
-			return true;
-	return is_node_of_version(name) || !strncmp(name, "libnode.so", 10) ||
-	       !strncmp(name, "libv8", 5);
-}
-
 /* The filter for words that can be addresses in code of files: one bit for each part of the address
  * space. Nearly all words of a frame are not such addresses. */
 static const struct code_filter *code_filter(struct walk *w)
@@ -64,6 +41,7 @@ static const struct code_filter *code_filter(struct walk *w)
 	struct code_filter *f = &w->worker->code_filter;
 	const struct address_space *space = w->s->space;
 	size_t n = address_space_count(space), i;
+	bool has_anon = false;
 	uint64_t at;
 
 	if (f->layout == address_space_layout(space) && f->n_maps == n)
@@ -73,7 +51,8 @@ static const struct code_filter *code_filter(struct walk *w)
 		const struct map *m = address_space_at(space, i);
 
 		f->is_hotspot |= is_named(m, "libjvm.so");
-		f->is_v8 |= has_v8(m);
+		f->is_v8 |= is_named_as_v8(m);
+		has_anon |= m->dso->kind == DSO_ANON && m->prot & PROT_EXEC;
 		f->is_erlang |= is_named(m, "beam.smp");
 		if (!(m->prot & PROT_EXEC) || m->dso->kind == DSO_ANON || m->end <= m->start)
 			continue;
@@ -87,6 +66,9 @@ static const struct code_filter *code_filter(struct walk *w)
 			f->bits[bit / 64] |= 1ull << bit % 64;
 		}
 	}
+	/* Files are opened only where there is code that one of them may have made. */
+	for (i = 0; has_anon && !f->is_hotspot && !f->is_v8 && i < n; i++)
+		f->is_v8 = has_v8(w, address_space_at(space, i));
 	return f;
 }
 

@@ -155,7 +155,7 @@ static bool leads_to_v8(struct walk *w, uint64_t fp)
 	if (!walk_word(w, fp + word, word, &ra) || return_check(w, ra) != RETURN_CALL)
 		return false;
 	map = address_space_find(w->s->space, ra - 1);
-	return map && has_v8(map);
+	return map && has_v8(w, map);
 }
 
 /* True if the record is that of a JavaScript function in V8 (frame-constants.h: the words below are

@@ -169,7 +169,7 @@ static void follow(struct path *p)
 static bool path_find(struct walk *w, const struct map *map, uint64_t ip, struct path *ret)
 {
 	*ret = (struct path){.arch = w->arch, .frame.sp = PLACE};
-	if (!map || map->dso->kind == DSO_ANON || !has_v8(map) || !w->arch->interpreter_sp_off)
+	if (!map || map->dso->kind == DSO_ANON || !has_v8(w, map) || !w->arch->interpreter_sp_off)
 		return false;
 	ret->cm = walk_module(w, map, ip, &ret->start);
 	ret->at = ret->start;

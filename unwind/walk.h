@@ -82,7 +82,8 @@ struct jit_ahead {
 };
 void jit_ahead_done(struct jit_ahead *a); /* jit_ahead.c */
 
-#define MAPS_KNOWN 256
+#define MAPS_KNOWN     256
+#define V8_FILES_KNOWN 16
 
 #define CODES_KNOWN 256
 
@@ -118,6 +119,11 @@ struct cfi_worker {
 		const struct module *mod;
 		struct cfi_module *cm;
 	} modules_of[MAPS_KNOWN];
+	/* Direct-mapped by dso id: large files that were looked into for V8. */
+	struct known_v8 {
+		const struct dso *dso; /* NULL: empty */
+		bool is_v8;
+	} v8_files[V8_FILES_KNOWN];
 	/* Direct-mapped by address: recent results for code without call frame information. */
 	struct known_code {
 		uint32_t map;	   /* id; 0: empty */
@@ -350,8 +356,9 @@ enum fp_owner jit_owner_find(struct walk *w, const struct cursor *c, bool is_hot
 /* fp_owner.c: true if libjvm.so, or a file that is known to contain V8, is mapped. */
 bool runs_hotspot(struct walk *w);
 bool runs_v8(struct walk *w);
-/* True for files that contain V8. */
-bool has_v8(const struct map *map);
+/* v8_file.c: true for files that contain V8; true if the name alone says so. */
+bool has_v8(struct walk *w, const struct map *map);
+bool is_named_as_v8(const struct map *map);
 bool runs_erlang(struct walk *w);
 /* v8_names.c: gives the frames of a finished walk that V8's interpreter runs, and whose functions
  * are known, the places in their bytecode. */

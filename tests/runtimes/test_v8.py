@@ -54,6 +54,15 @@ def another_name(by_frames):
     tap.check(n > 300 and roots >= 0.98 * n, f"a file node-22: {roots} of {n} stacks reach the root", stats)
 
 
+def no_name(by_frames):
+    """A program with V8 in it, by any name and stripped, is told by what it exports."""
+    path = os.path.join(os.getcwd(), "server")
+    run(["strip", "-o", path, os.path.realpath(shutil.which("node"))])
+    _, stats, _ = record("server.data", [*by_frames, "--no-opt", "--always-sparkplug"], "js", path)
+    n, roots = stats["user_stacks"], stats["root"]
+    tap.check(n > 300 and roots >= 0.98 * n, f"another name, stripped: {roots} of {n} stacks reach the root", stats)
+
+
 def main():
     if NO_EVENTS:
         return tap.skip("V8", NO_EVENTS)
@@ -83,6 +92,7 @@ def main():
             at = callers_of_prologue(script)
             tap.check(sum(at.values()) < 20 or len(at) == 1, f"{what}: {sum(at.values())} times in the prologue, called from one place", at)
     another_name(by_frames)
+    no_name(by_frames)
     return 0
 
 
