@@ -28,6 +28,7 @@ static bool next_pair(struct list *l, uint64_t *lo, uint64_t *hi, struct dwarf_e
 {
 	const uint64_t max = l->cu->unit->addr_size == 8 ? UINT64_MAX : UINT32_MAX;
 
+	*e = (struct dwarf_expr){0};
 	*lo = read_addr(l);
 	*hi = read_addr(l);
 	if (!buf_ok(&l->b) || (!*lo && !*hi))
@@ -54,13 +55,14 @@ static bool is_base(struct list *l, uint8_t kind)
 	return true;
 }
 
-/* DWARF 5. An entry that is none of code has lo == hi. */
+/* DWARF 5. An entry that is none of code has lo == hi and no expression. */
 static bool next_entry(struct list *l, uint64_t *lo, uint64_t *hi, struct dwarf_expr *e)
 {
 	struct buf *b = &l->b;
 	const uint8_t kind = buf_u8(b);
 	bool known = true;
 
+	*e = (struct dwarf_expr){0};
 	*lo = *hi = 0;
 	if (is_base(l, kind))
 		return buf_ok(b);
@@ -97,8 +99,10 @@ static bool next_entry(struct list *l, uint64_t *lo, uint64_t *hi, struct dwarf_
 		return false;
 	}
 	*e = read_expr(b, buf_uleb(b));
-	if (!known)
+	if (!known) {
 		*hi = *lo;
+		*e = (struct dwarf_expr){0};
+	}
 	return buf_ok(b);
 }
 
@@ -119,9 +123,20 @@ static bool list_offset(const struct dwarf_param_unit *u, const struct dwarf_cu 
 	return buf_ok(&b);
 }
 
+/* An entry that is empty, of the place where the function begins, says what holds before its first
+ * instruction: gcc writes it where the source's first statements left no code there. gdb
+ * (dwarf2_find_location_expression()) takes the first one, too. */
+static bool holds_at(uint64_t lo, uint64_t hi, const struct dwarf_expr *e, uint64_t vaddr,
+		     uint64_t entry)
+{
+	if (lo == hi)
+		return e->code && lo == vaddr && vaddr == entry;
+	return lo <= vaddr && vaddr < hi;
+}
+
 bool dwarf_location_at(struct dwarf_params *p, const struct dwarf_param_unit *u,
-		       const struct dwarf_attribute *a, uint64_t vaddr, struct dwarf_expr *ret,
-		       bool *is_list, bool *is_kept)
+		       const struct dwarf_attribute *a, uint64_t vaddr, uint64_t entry,
+		       struct dwarf_expr *ret, bool *is_list, bool *is_kept)
 {
 	const struct dwarf_cu *cu = u->cu;
 	struct list l = {.cu = cu, .base = cu->base_addr, .has_base = true};
@@ -139,7 +154,7 @@ bool dwarf_location_at(struct dwarf_params *p, const struct dwarf_param_unit *u,
 	while (p->budget && (cu->unit->version < 5 ? next_pair(&l, &lo, &hi, ret)
 						   : next_entry(&l, &lo, &hi, ret))) {
 		p->budget--;
-		if (lo <= vaddr && vaddr < hi) {
+		if (holds_at(lo, hi, ret, vaddr, entry)) {
 			*is_kept = vaddr + 1 < hi;
 			return true;
 		}

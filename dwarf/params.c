@@ -319,8 +319,8 @@ static void find_entry_reg(struct descent *s, const struct dwarf_any_die *d,
 	struct dwarf_expr e;
 
 	if (s->n != 1 ||
-	    !dwarf_location_at(s->p, s->u, &d->a[DWARF_AT_LOCATION], s->entry, &e, &is_list,
-			       &is_kept) ||
+	    !dwarf_location_at(s->p, s->u, &d->a[DWARF_AT_LOCATION], s->entry, s->entry, &e,
+			       &is_list, &is_kept) ||
 	    e.n != 1 || e.code[0] < DW_OP_reg0 || e.code[0] > DW_OP_reg31)
 		return;
 	param->has_entry_reg = true;
@@ -346,8 +346,8 @@ static void add_param(struct descent *s, const struct dwarf_any_die *d)
 		s->u->main.language == DW_LANG_Go && dwarf_flag_is_set(d->a[DWARF_AT_IS_RESULT].v);
 	param.has_value = dwarf_value_uint(d->a[DWARF_AT_VALUE].v, &param.value);
 	if (!param.has_value)
-		dwarf_location_at(s->p, s->u, &d->a[DWARF_AT_LOCATION], s->vaddr, &param.where,
-				  &param.is_list, &param.is_kept);
+		dwarf_location_at(s->p, s->u, &d->a[DWARF_AT_LOCATION], s->vaddr, s->entry,
+				  &param.where, &param.is_list, &param.is_kept);
 	find_entry_reg(s, d, &param);
 	s->p->failed |= vec_push(&s->params, param) || vec_push(&s->origins, origin);
 }
@@ -574,8 +574,8 @@ static struct dwarf_site *make_site(struct dwarf_params *p, struct dwarf_param_u
 	if (site->has_result)
 		site->result = dwarf_param_type(p, dwarf_value_ref(owner->cu, result.v));
 	set_convention(p, u, &d, site);
-	dwarf_location_at(p, u, &d.a[DWARF_AT_FRAME_BASE], vaddr, &site->frame_base, &is_list,
-			  &is_kept);
+	dwarf_location_at(p, u, &d.a[DWARF_AT_FRAME_BASE], vaddr, entry, &site->frame_base,
+			  &is_list, &is_kept);
 	dwarf_param_places(u, &d, &site->is_unoptimized, &site->is_untracked);
 	vec_done(&s->params);
 	vec_done(&s->origins);

@@ -103,10 +103,11 @@ void dwarf_param_places(const struct dwarf_param_unit *u, const struct dwarf_any
 const struct dwarf_type *dwarf_param_type(struct dwarf_params *p, struct dwarf_ref at);
 
 /* locations.c: the expression for vaddr of an attribute that is an expression or a list.
- * *is_kept: of a list, that also is for vaddr + 1. Returns false if there is none. */
+ * entry: where the function begins. *is_kept: of a list, that also is for vaddr + 1. Returns false
+ * if there is none. */
 bool dwarf_location_at(struct dwarf_params *p, const struct dwarf_param_unit *u,
-		       const struct dwarf_attribute *a, uint64_t vaddr, struct dwarf_expr *ret,
-		       bool *is_list, bool *is_kept);
+		       const struct dwarf_attribute *a, uint64_t vaddr, uint64_t entry,
+		       struct dwarf_expr *ret, bool *is_list, bool *is_kept);
 
 /* param_calls.c */
 bool dwarf_is_call(uint16_t tag);
