@@ -35,6 +35,7 @@ struct finder {
 	struct spans *ret;
 	struct span_events events;
 	VEC(uint32_t) next;		  /* by index in the log: find_next() */
+	VEC(bool) is_stitched;		  /* by node: find_stitched() */
 	struct hash_table by_key, by_pid; /* by_pid: the last one of the process */
 	VEC(struct thread *) threads;
 	size_t n_ended; /* of the profile's task_ends */
@@ -115,8 +116,15 @@ static int doubt_innermost(struct finder *f, struct thread *t, uint64_t now)
 
 enum relation { NO_CALLER, PERHAPS_CALLER, CALLER };
 
+/* Has it all callers? The outer ones of a stitched chain are those of another sample: a path, but
+ * not this stack, and other nodes than those of whole stacks. */
+static bool has_root(const struct finder *f, const struct profile_log_entry *e)
+{
+	return e->node && e->stop == UNWIND_STOP_END && !f->is_stitched.v[e->node];
+}
+
 /* Was what is entered called by this span, by the chains of both? A chain that reached its root
- * has the callers of the span, and it. */
+ * has the callers of the span, and it; of one that was cut their absence proves nothing. */
 static enum relation relation_of(const struct finder *f, const struct open_span *o, uint32_t entry)
 {
 	const struct profile *p = f->p;
@@ -124,7 +132,7 @@ static enum relation relation_of(const struct finder *f, const struct open_span 
 	const struct profile_log_entry *its = &p->log.v[around], *e = &p->log.v[entry];
 	uint32_t callers, node = e->node;
 
-	if (its->stop != UNWIND_STOP_END || e->stop != UNWIND_STOP_END || !its->node || !node)
+	if (!has_root(f, its) || !has_root(f, e))
 		return PERHAPS_CALLER;
 	callers = p->nodes.v[its->node].parent;
 	while (node > callers && p->nodes.v[node].parent != callers)
@@ -461,6 +469,19 @@ static int find_next(struct finder *f)
 	return rc;
 }
 
+/* Parents come before their callees. */
+static int find_stitched(struct finder *f)
+{
+	const struct profile *p = f->p;
+	int rc = 0;
+
+	for (size_t i = 0; i < p->nodes.n && !rc; i++)
+		rc = vec_push(&f->is_stitched,
+			      i && (f->is_stitched.v[p->nodes.v[i].parent] ||
+				    p->locations.v[p->nodes.v[i].location].how == FRAME_STITCHED));
+	return rc;
+}
+
 /* Of a function whose first instruction leaves it (a lone RET, a jump to another function) the
  * kernel tells the end first: both probes are at one address. Is `exit` such an end, and which
  * event, the next one of its thread, is the beginning? SPAN_NONE: none. */
@@ -504,13 +525,14 @@ int spans_find(struct spans *ret, const struct profile *p, struct err *err)
 		rc = vec_push(&ret->of_entry, SPAN_NONE) || vec_push(&ret->of_exit, SPAN_NONE) ||
 		     vec_push(&ret->is_end, 0);
 	if (!rc)
-		rc = find_next(&f);
+		rc = find_next(&f) || find_stitched(&f) ? -1 : 0;
 	for (uint32_t i = 0; !rc && i < p->log.n; i++)
 		rc = take_event(&f, i);
 	for (size_t i = 0; !rc && i < f.events.v.n; i++)
 		rc = vec_push(&ret->has_event, f.events.v.v[i].begins || f.events.v.v[i].ends);
 	finish_all(&f);
 	vec_done(&f.next);
+	vec_done(&f.is_stitched);
 	vec_done(&f.events.v);
 	vec_done(&f.threads);
 	hash_done(&f.by_key);

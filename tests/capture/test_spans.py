@@ -169,6 +169,15 @@ capture("--args", "-e", "call:./jumps:*", "-o", "jumps.data", "--", "./jumps")
 text = run([RESOLVE, "-q", "-f", "trace", "jumps.data"]).stdout
 tap.check("gives(n=3) = ? <- main" in text and "none(n=1) <- main" in text and "leaf(n=6) = 7" in text, "with debug information only where there is one", text)
 
+# ---- recursion that is deeper than the copy of a stack ---------------------------------------------
+for room, n in ((16, 1500), (256, 600)):
+    make("deeper.c", "#include <stdlib.h>\n__attribute__((noipa)) int deeper(int n) { volatile char room[%d]; room[0] = n; if (!n) return 0; "
+         "int r = deeper(n - 1); room[0]++; return r + 1; }\nint main(int argc, char **argv) { return deeper(atoi(argv[1])) & 1; }\n" % room, "gcc -O2 deeper.c -o deeper")
+    capture("-e", "call:./deeper:*", "-o", "deeper.data", "--", "./deeper", str(n), check=False)
+    text = run([RESOLVE, "-q", "-f", "trace", "deeper.data"]).stdout
+    results = [int(r) for r in re.findall(r"\(   +[\d.]+ ms\): \S+ deeper\(\) = (\d+)", text)]
+    tap.check(results == list(range(n, -1, -1)) and "return:" not in text, f"{n} calls in each other, frames of {room} bytes: each has its own end", len(results), text[:2000])
+
 # ---- functions that never return, and parts of functions ------------------------------------------
 ENDLESS = r"""
 #include <stdlib.h>

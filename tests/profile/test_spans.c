@@ -33,16 +33,16 @@ static struct profile *new_profile(void)
 	return p;
 }
 
-static uint32_t location_of(struct profile *p, char function)
+static uint32_t location_of(struct profile *p, char function, uint8_t how)
 {
 	struct profile_function f = {.name = profile_string(p, &function, 1)};
-	struct profile_location l = {.ip = (uint64_t)function};
+	struct profile_location l = {.ip = (uint64_t)function, .how = how};
 	struct profile_line line = {0};
 	struct err err;
 	uint32_t ret;
 
 	for (uint32_t i = 0; i < p->locations.n; i++)
-		if (p->locations.v[i].ip == l.ip)
+		if (p->locations.v[i].ip == l.ip && p->locations.v[i].how == how)
 			return i;
 	l.symbol = f.name;
 	assert_int_equal(profile_add_function(p, &f, &line.function, &err), 0);
@@ -50,14 +50,16 @@ static uint32_t location_of(struct profile *p, char function)
 	return ret;
 }
 
-/* A stack of functions that is named by letters, the root first. */
+/* A stack of functions that is named by letters, the root first; a capital one was stitched. */
 static uint32_t node_of(struct profile *p, const char *chain, size_t n)
 {
 	uint32_t locations[8], node;
 	struct err err;
 
 	for (size_t i = 0; i < n; i++)
-		locations[i] = location_of(p, chain[i]);
+		locations[i] = chain[i] < 'a' ? location_of(p, (char)(chain[i] + 'a' - 'A'),
+							    FRAME_STITCHED)
+					      : location_of(p, chain[i], FRAME_CFI);
 	assert_int_equal(profile_add_stack(p, locations, n, &node, &err), 0);
 	return node;
 }
@@ -79,8 +81,7 @@ static void add(struct profile *p, struct profile_log_entry e, const char *chain
 /* Words "+f100" and "-f100": function f is entered or left with this stack pointer; "<", ">": a
  * system call; "(f", ")f": perf's probe; "[f100", "]f108": a uprobe and a return probe whose
  * samples have registers. A digit in front is the thread, "gN" behind the goroutine, "@ab" the
- * callers of a chain that reached its root.
- */
+ * callers of a chain that reached its root, "@Ab" with the help of another sample. */
 static struct profile *play(const char *text)
 {
 	struct profile *p = new_profile();
@@ -107,7 +108,7 @@ static struct profile *play(const char *text)
 			text += n;
 		if (*text == '@') {
 			e.stop = UNWIND_STOP_END;
-			for (text++; *text >= 'a'; text++)
+			for (text++; *text >= 'A'; text++)
 				chain[n_chain++] = *text;
 		}
 		chain[n_chain++] = function;
@@ -197,6 +198,18 @@ static void other_stacks(void **state)
 	expect("+a500@m +a200@m +z100 -z100 -a200@m -a500@m", "0:0-5 0:1-4 1:2-3");
 }
 
+/* The stack copy of deep calls does not reach the root, or reaches it by another sample's frames.
+ */
+static void cut_chains(void **state)
+{
+	(void)state;
+	expect("+a500@m +a490@ma +a480@Maa -a480 -a490 -a500", "0:0-5 1:1-4 2:2-3");
+	expect("+a500@m +a490@ma +a480 -a480 -a490 -a500", "0:0-5 1:1-4 2:2-3");
+	expect("+a500@M +a490@Ma +a480@Maa -a480 -a490 -a500", "0:0-5 1:1-4 2:2-3");
+	/* What is on another stack waits aside also then. */
+	expect("+a200@m +y190@ma +a500@M -a500@M -y190@ma -a200@m", "0:0-5 1:1-4 0:2-3");
+}
+
 /* Uprobes and return probes: pairs have the same stack pointer, without the return address. */
 static void return_probes(void **state)
 {
@@ -268,6 +281,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pairs),
 		cmocka_unit_test(other_stacks),
+		cmocka_unit_test(cut_chains),
 		cmocka_unit_test(return_probes),
 		cmocka_unit_test(random_sequences),
 	};
