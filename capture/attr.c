@@ -89,10 +89,14 @@ void attr_for_samples(struct perf_event_attr *a, const struct event *e, const st
 		return;
 	if (p->call_graph != CALL_GRAPH_NONE)
 		a->sample_type |= PERF_SAMPLE_CALLCHAIN;
+	/* What arguments are is told by debug information, which refers to registers. */
+	if ((p->args && e->is_probe && attr_user_regs()) || p->call_graph == CALL_GRAPH_DWARF) {
+		a->sample_type |= PERF_SAMPLE_REGS_USER;
+		a->sample_regs_user = attr_user_regs();
+	}
 	if (p->call_graph == CALL_GRAPH_DWARF) {
 		a->exclude_callchain_user = 1;
-		a->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-		a->sample_regs_user = attr_user_regs();
+		a->sample_type |= PERF_SAMPLE_STACK_USER;
 		a->sample_stack_user = p->stack_bytes;
 	}
 }

@@ -44,6 +44,7 @@ struct attr_policy {
 	bool cgroups; /* samples have the cgroup, and records name those that are made */
 	bool data;    /* samples have addresses of data, records tell of maps of data */
 	bool phys_data;
+	bool args;  /* samples of probes have registers, with stack copies or without */
 	bool stays; /* related threads do not exchange their events, where the kernel has STAYS */
 };
 

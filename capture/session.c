@@ -164,6 +164,7 @@ static int choose_policy(struct session *s, struct err *err)
 		.cgroups = o->all_cgroups,
 		.data = o->data,
 		.phys_data = o->phys_data,
+		.args = o->args || o->strings,
 	};
 	if (o->all_cgroups && !attr_has_cgroups())
 		return err_set(

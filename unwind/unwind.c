@@ -191,6 +191,33 @@ static void drop_stray_frame(const struct stack_trace *trace, struct frame_sink 
 		sink->n--;
 }
 
+/* Of samples that have registers without a stack copy those of the first frame are known. */
+static void give_own_registers(struct unwinder *u, const struct perf_sample *s,
+			       struct frame_sink *sink, struct stack_trace *trace)
+{
+	const struct arch *arch = arch_find(u->arch_name, s->user_regs.abi);
+	struct frame_registers own = {0};
+	unsigned i = 0;
+	uint64_t pc;
+
+	if (!sink->registers || !arch || !s->user_regs.abi || sink->n == trace->n_kernel ||
+	    !arch_reg(arch, &s->user_regs, arch->pc, &pc) || sink->frames[trace->n_kernel].ip != pc)
+		return;
+	for (uint64_t mask = s->user_regs.mask; mask; mask &= mask - 1, i++) {
+		const int reg = arch->perf_to_dwarf[__builtin_ctzll(mask)];
+
+		if (reg < 0)
+			continue;
+		own.v[reg] = s->user_regs.regs[i];
+		own.known |= 1ull << reg;
+	}
+	sink->registers->failed |= vec_push(&sink->registers->v, own) != 0;
+	if (sink->registers->failed)
+		return;
+	trace->registers = sink->registers->v.v;
+	trace->n_registers = 1;
+}
+
 static void end(struct unwinder *u, const struct perf_sample *s, struct frame_sink *sink,
 		struct stack_trace *trace)
 {
@@ -216,6 +243,8 @@ static void end(struct unwinder *u, const struct perf_sample *s, struct frame_si
 	}
 	if (!sink->n)
 		add_sample_ip(s, sink, false);
+	if (!has_dump(s))
+		give_own_registers(u, s, sink, trace);
 	trace->n = sink->n;
 	count(&u->stats, trace);
 }
