@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "capture/attr.h"
 #include "capture/code_copy.h"
 #include "capture/code_ranges.h"
 #include "capture/mmap2.h"
@@ -70,6 +71,9 @@ struct process {
 	bool has_code_stacks;
 	bool lacks_code; /* such code has run */
 	bool is_new;	 /* its program is another one since the last reading */
+	/* Times of records, which come in another order where a process has changed its processor:
+	 * the program began, the last mapping of each kind was made. */
+	uint64_t exec_ns, jvm_ns, v8_ns, stack_ns, ranges_ns;
 	bool busy, is_gone;
 	bool has_ended; /* as a record says; its number may be given again */
 	struct code_ranges ranges;
@@ -186,34 +190,44 @@ static bool ends_in(const char *path, const char *end)
 	return n >= m && !strcmp(path + n - m, end);
 }
 
-static void note_map(struct runtime_watch *w, const struct mmap2 *m)
+static void note_kind(bool *is, uint64_t *is_ns, bool now, uint64_t time_ns)
+{
+	*is |= now;
+	if (now && *is_ns < time_ns)
+		*is_ns = time_ns;
+}
+
+static void note_map(struct runtime_watch *w, const struct mmap2 *m, uint64_t time_ns)
 {
 	const bool is_jvm = ends_in(m->path, "/libjvm.so"), v8 = v8_watch_is(m->path);
-	const bool has_code = code_ranges_are(m), is_stack = str_starts_with(m->path, "[stack");
+	const bool is_stack = str_starts_with(m->path, "[stack");
+	const bool has_code = code_ranges_are(m);
+	bool has_ranges = false;
 	struct process *p;
 
 	if (!(m->prot & PROT_EXEC) || (!is_jvm && !v8 && !has_code && !is_stack))
 		return;
 	p = find_or_add(w, m->pid);
-	if (!p)
+	if (!p || (time_ns && time_ns < p->exec_ns)) /* 0: it is there now */
 		return;
-	p->is_jvm |= is_jvm;
-	p->is_v8 |= v8;
-	p->has_code_stacks |= is_stack;
+	note_kind(&p->is_jvm, &p->jvm_ns, is_jvm, time_ns);
+	note_kind(&p->is_v8, &p->v8_ns, v8, time_ns);
+	note_kind(&p->has_code_stacks, &p->stack_ns, is_stack, time_ns);
 	if (has_code)
 		code_ranges_add(&p->ranges, m->start, m->start + m->bytes);
+	note_kind(&has_ranges, &p->ranges_ns, has_code, time_ns);
 }
 
-/* A new program: all that was mapped is gone. */
-static void note_exec(struct runtime_watch *w, uint32_t pid)
+/* A new program, or process: all that was mapped before is gone. */
+static void begin_program(struct process *p, uint64_t time_ns)
 {
-	struct process *p = find(w, pid);
-
-	if (!p)
-		return;
-	p->is_jvm = p->is_v8 = p->has_code_stacks = false;
+	p->exec_ns = time_ns;
+	p->is_jvm &= p->jvm_ns > time_ns;
+	p->is_v8 &= p->v8_ns > time_ns;
+	p->has_code_stacks &= p->stack_ns > time_ns;
 	p->is_new = true;
-	p->ranges.v.n = 0;
+	if (p->ranges_ns <= time_ns)
+		p->ranges.v.n = 0;
 	p->methods.n = p->places.n = 0;
 	hash_done(&p->seen);
 	hash_done(&p->seen_places);
@@ -221,19 +235,37 @@ static void note_exec(struct runtime_watch *w, uint32_t pid)
 	hash_done(&p->v8.seen);
 }
 
-static void note_fork(struct runtime_watch *w, uint32_t pid, uint32_t parent)
+static void note_exec(struct runtime_watch *w, uint32_t pid, uint64_t time_ns)
+{
+	struct process *p = find(w, pid);
+
+	if (p && time_ns >= p->exec_ns)
+		begin_program(p, time_ns);
+}
+
+static void note_fork(struct runtime_watch *w, uint32_t pid, uint32_t parent, uint64_t time_ns)
 {
 	const struct process *from = find(w, parent);
 	struct process *p = from && pid != parent ? find_or_add(w, pid) : NULL;
 
-	if (!p || p == from)
+	if (!p || p == from || time_ns < p->exec_ns)
 		return;
-	note_exec(w, pid);
+	begin_program(p, time_ns);
 	p->is_gone = p->has_ended = false;
-	p->is_jvm = from->is_jvm;
-	p->is_v8 = from->is_v8;
-	p->has_code_stacks = from->has_code_stacks;
-	code_ranges_copy(&p->ranges, &from->ranges);
+	p->is_jvm |= from->is_jvm;
+	p->is_v8 |= from->is_v8;
+	p->has_code_stacks |= from->has_code_stacks;
+	for (size_t i = 0; i < from->ranges.v.n; i++)
+		code_ranges_add(&p->ranges, from->ranges.v.v[i].start, from->ranges.v.v[i].end);
+}
+
+/* attr.h: the trailer is pid, tid, time, cpu, reserved, id. */
+static uint64_t time_of(const uint8_t *rec, size_t n)
+{
+	uint64_t t;
+
+	memcpy(&t, rec + n - ATTR_SAMPLE_ID_BYTES + 8, sizeof t);
+	return t;
 }
 
 void runtime_watch_record(struct runtime_watch *w, const uint8_t *rec, size_t n)
@@ -243,7 +275,7 @@ void runtime_watch_record(struct runtime_watch *w, const uint8_t *rec, size_t n)
 	uint32_t pid, other;
 	struct mmap2 m;
 
-	if (!w || n < sizeof h + 16)
+	if (!w || n < sizeof h + 16 + ATTR_SAMPLE_ID_BYTES)
 		return;
 	memcpy(&h, rec, sizeof h);
 	buf_skip(&b, sizeof h);
@@ -251,11 +283,11 @@ void runtime_watch_record(struct runtime_watch *w, const uint8_t *rec, size_t n)
 	other = buf_u32(&b); /* COMM: tid; FORK: parent */
 	pthread_mutex_lock(&w->lock);
 	if (mmap2_parse(rec, n, &m))
-		note_map(w, &m);
+		note_map(w, &m, time_of(rec, n));
 	else if (h.type == PERF_RECORD_COMM && h.misc & PERF_RECORD_MISC_COMM_EXEC)
-		note_exec(w, pid);
+		note_exec(w, pid, time_of(rec, n));
 	else if (h.type == PERF_RECORD_FORK)
-		note_fork(w, pid, other);
+		note_fork(w, pid, other, time_of(rec, n));
 	else if (h.type == PERF_RECORD_EXIT && pid == buf_u32(&b) && find(w, pid))
 		find(w, pid)->has_ended = true;
 	pthread_mutex_unlock(&w->lock);
