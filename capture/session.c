@@ -423,6 +423,21 @@ static void note_inlined(struct session *s, const struct event *e, const struct 
 			     e->name, n, &"s"[n == 1], n == 1 ? "it" : "them");
 }
 
+static void note_looping(struct session *s, const struct event *e, const struct probe_places *found)
+{
+	const size_t more = found->n_looping - 1;
+	char others[48] = "";
+
+	if (!found->n_looping)
+		return;
+	if (more)
+		snprintf(others, sizeof others, " and %zu other%s", more, &"s"[more == 1]);
+	capture_note(s->result,
+		     "%s: %s%s jump%s back to the first instruction, where the probe is: it counts "
+		     "each round of that loop",
+		     e->name, found->looping, others, &"s"[more > 0]);
+}
+
 static void note_places(struct session *s, const struct event *e)
 {
 	const struct probe_event *p = s->probes.made.v[s->probes.made.n - 1];
@@ -435,6 +450,7 @@ static void note_places(struct session *s, const struct event *e)
 	note_endless(s, e, found);
 	note_known(s, e, p);
 	note_inlined(s, e, p);
+	note_looping(s, e, found);
 	if (p->kind == PROBE_RETURN && found->is_go)
 		capture_note(
 			s->result,

@@ -181,6 +181,17 @@ enum code_place code_place_at(const struct function_code *f, uint64_t off)
 	return place;
 }
 
+bool code_loops_at_start(const struct function_code *f)
+{
+	struct walk w = {.f = f};
+	struct step s;
+
+	for (; w.at < f->n && next(&w, &s); w.at += s.bytes)
+		if ((s.way == WAY_JUMP || s.way == WAY_BRANCH) && !s.target)
+			return true;
+	return false;
+}
+
 /* ---- Go ------------------------------------------------------------------------------------- */
 
 /* CMP 16(R14), SP, or LEA -n(SP), R12 and CMP 16(R14), R12; then JBE. */

@@ -37,6 +37,10 @@ enum code_place { CODE_PLACE_UNKNOWN, CODE_PLACE_INSN, CODE_PLACE_INSIDE };
 /* Does an instruction begin `off` bytes behind the function's start, or is that within one? */
 enum code_place code_place_at(const struct function_code *f, uint64_t off);
 
+/* Does a jump within the function lead to its first instruction? A loop begins there, or the
+ * function calls itself last: a probe there is hit in each round. */
+bool code_loops_at_start(const struct function_code *f);
+
 struct code_addresses {
 	VEC(uint64_t) vaddrs;
 };

@@ -198,6 +198,20 @@ static int add_exits(struct search *s, const struct func *f)
 	return rc < 0 ? -1 : 0;
 }
 
+/* Go's functions begin again once their stack has grown, which is no loop. */
+static int note_loop(struct search *s, const struct func *f)
+{
+	const struct function_code code = code_of(s, f);
+	const char *name = pattern_display_name(&s->pattern, f->name);
+
+	if (!code.n || s->ret->is_go || !code_loops_at_start(&code))
+		return 0;
+	s->ret->n_looping++;
+	if (!s->ret->looping)
+		s->ret->looping = arena_strndup(&s->ret->names, name, strlen(name));
+	return s->ret->looping ? 0 : -1;
+}
+
 static int add_function(struct search *s, const struct func *f, uint64_t plus)
 {
 	const bool checks = s->kind == PROBE_CALL && s->ret->is_go;
@@ -212,6 +226,8 @@ static int add_function(struct search *s, const struct func *f, uint64_t plus)
 		s->ret->n_left_out++;
 		return 0;
 	}
+	if (!plus && (s->kind == PROBE_CALL || s->kind == PROBE_ENTRY) && note_loop(s, f))
+		return -1;
 	return add_place(s, f, f->start + (checks ? code_go_stack_check(&code) : plus), plus);
 }
 

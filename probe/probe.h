@@ -100,6 +100,10 @@ struct probe_places {
 	size_t n_left_out;
 	/* Places at vector instructions, which would do something else below a probe. */
 	size_t n_vector;
+	/* Functions that jump to their first instruction, where the probe is: of PROBE_LEAVE,
+	 * PROBE_USDT and Go's programs 0. looping: the first of their names; lives in `names`. */
+	size_t n_looping;
+	const char *looping;
 	/* Functions without an instruction that leaves them: if all are such, there is no place. */
 	size_t n_endless;
 };
