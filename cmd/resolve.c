@@ -108,7 +108,7 @@ static void report_other_events(const struct resolve *r, const struct profile *p
 		fprintf(stderr, "resolve: %s: only the event %s is shown, which %s;",
 			input_name(r->inputs.v[0]),
 			strtab_get(&p->strings, p->events.v[shown].name),
-			p->events.v[shown].is_default ? "is its default" : "has the most weight");
+			event_set_why_main(&events, p));
 		for (i = 0; i < events.n && i < EVENTS_NAMED; i++)
 			if (events.ids[i] != shown)
 				fprintf(stderr, " %s (%" PRIu64 ")",

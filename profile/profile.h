@@ -379,8 +379,11 @@ struct event_set {
  * them has samples, or -ERR_NOMEM. Must be released in all cases. */
 int event_set_make(struct event_set *s, const struct profile *p, const char *list, struct err *err);
 /* The event to show where only one can be shown: the default of the profile's source, else the one
- * with the largest sum of periods, the first of equals. The set must not be empty. */
+ * with the largest sum of periods, the first of equals, and no ends of calls whose beginnings are
+ * there. The set must not be empty. */
 uint32_t event_set_main(const struct event_set *s, const struct profile *p);
+/* Why it is that: "has the most weight". */
+const char *event_set_why_main(const struct event_set *s, const struct profile *p);
 /* Removes all events but the main one. */
 void event_set_reduce(struct event_set *s, const struct profile *p);
 /* Leaves only this event in has[], for output event by event. */

@@ -95,6 +95,30 @@ static uint64_t weight(const struct profile_event *e)
 	return e->period ? e->period : e->samples;
 }
 
+/* Ends of calls, whose beginnings are in the set, too: these have the stacks and the arguments. */
+static bool has_beginning(const struct event_set *s, const struct profile *p, uint32_t event)
+{
+	const char *end = strtab_get(&p->strings, p->events.v[event].name);
+
+	if (span_role_of(end) != SPAN_ENDS)
+		return false;
+	for (size_t i = 0; i < s->n; i++) {
+		const char *name = strtab_get(&p->strings, p->events.v[s->ids[i]].name);
+
+		if (span_role_of(name) == SPAN_BEGINS &&
+		    !strcmp(strchr(name, ':'), strchr(end, ':')))
+			return true;
+	}
+	return false;
+}
+
+static bool goes_before(const struct event_set *s, const struct profile *p, uint32_t a, uint32_t b)
+{
+	const bool a_ends = has_beginning(s, p, a), b_ends = has_beginning(s, p, b);
+
+	return a_ends == b_ends ? weight(&p->events.v[a]) > weight(&p->events.v[b]) : b_ends;
+}
+
 uint32_t event_set_main(const struct event_set *s, const struct profile *p)
 {
 	uint32_t best = s->ids[0];
@@ -104,9 +128,21 @@ uint32_t event_set_main(const struct event_set *s, const struct profile *p)
 		if (p->events.v[s->ids[i]].is_default)
 			return s->ids[i];
 	for (i = 1; i < s->n; i++)
-		if (weight(&p->events.v[s->ids[i]]) > weight(&p->events.v[best]))
+		if (goes_before(s, p, s->ids[i], best))
 			best = s->ids[i];
 	return best;
+}
+
+const char *event_set_why_main(const struct event_set *s, const struct profile *p)
+{
+	const struct profile_event *e = &p->events.v[event_set_main(s, p)];
+
+	if (e->is_default)
+		return "is its default";
+	for (size_t i = 0; i < s->n; i++)
+		if (weight(&p->events.v[s->ids[i]]) > weight(e))
+			return "has the most weight but for ends of calls";
+	return "has the most weight";
 }
 
 void event_set_reduce(struct event_set *s, const struct profile *p)
