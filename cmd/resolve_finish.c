@@ -220,6 +220,7 @@ int resolve_finish(struct resolve *r, struct err *err)
 		suit_terminal(r);
 	r->output.source_root = r->load.modules.symfs;
 	r->load.keep |= r->format->keep;
+	r->load.values.shallow = r->format->lists_calls;
 	if (r->load.weigh == LOAD_WEIGH_DURATION || r->load.weigh_field)
 		r->load.keep |= PROFILE_KEEP_LOG | PROFILE_KEEP_TRACE;
 	if (r->output.style.with_pid)

@@ -279,10 +279,11 @@ static void add_text_names(struct text *t, const struct dwarf_site *site)
 static void add_all(struct values *v, struct text *t, const struct stack_trace *trace)
 {
 	const bool params = v->opt->all || v->opt->innermost;
+	const size_t n = v->opt->all && !v->opt->shallow ? v->views.n : v->views.n > 0;
 
 	for (size_t i = 0; i < trace->n_kernel; i++)
 		text_char(t, '\n');
-	for (size_t i = 0; i < (v->opt->all ? v->views.n : v->views.n > 0); i++) {
+	for (size_t i = 0; i < n; i++) {
 		const struct dwarf_site *site = v->views.v[i].site;
 
 		for (size_t level = 0; params && site && level < site->n; level++) {

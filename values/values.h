@@ -55,6 +55,7 @@ int value_conditions_parse(struct value_conditions *ret, const char *text, struc
 
 struct values_options {
 	bool all;	/* fill traces[].values */
+	bool shallow;	/* .all: of no callers */
 	bool innermost; /* likewise, only for the innermost frame */
 	bool results;	/* likewise, only what the innermost function returns */
 	const char *by; /* fill traces[].labels: "arg:NAME"; NULL: no */

@@ -4,6 +4,7 @@ and how -f trace, timeline and perfetto show them."""
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 
@@ -177,6 +178,17 @@ for room, n in ((16, 1500), (256, 600)):
     text = run([RESOLVE, "-q", "-f", "trace", "deeper.data"]).stdout
     results = [int(r) for r in re.findall(r"\(   +[\d.]+ ms\): \S+ deeper\(\) = (\d+)", text)]
     tap.check(results == list(range(n, -1, -1)) and "return:" not in text, f"{n} calls in each other, frames of {room} bytes: each has its own end", len(results), text[:2000])
+
+run("gcc -g -O2 deeper.c -o deeper".split())
+capture("--args", "-e", "call:./deeper:*", "-o", "deeper.data", "--", "./deeper", "1500", check=False)
+seconds = []
+for args in [], ["--args"]:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    text = run([RESOLVE, "-q", "-f", "trace", *args, "deeper.data"]).stdout
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds.append(after.ru_utime - before.ru_utime)
+tap.check(re.findall(r" deeper\(n=(\d+)\) = (\d+)", text) == [(str(n), str(n)) for n in range(1500, -1, -1)] and seconds[1] < 3 * seconds[0] + .5,
+          "--args of calls: those of the callers of each are not looked for", seconds, text[:500])
 
 # ---- functions that never return, and parts of functions ------------------------------------------
 ENDLESS = r"""

@@ -206,6 +206,8 @@ static void cut_chains(void **state)
 	expect("+a500@m +a490@ma +a480@Maa -a480 -a490 -a500", "0:0-5 1:1-4 2:2-3");
 	expect("+a500@m +a490@ma +a480 -a480 -a490 -a500", "0:0-5 1:1-4 2:2-3");
 	expect("+a500@M +a490@Ma +a480@Maa -a480 -a490 -a500", "0:0-5 1:1-4 2:2-3");
+	/* The recording, or what was read of it, ends within them. */
+	expect("+a500@m +a490@ma +a480@Maa", "0:0.. 1:1.. 2:2..");
 	/* What is on another stack waits aside also then. */
 	expect("+a200@m +y190@ma +a500@M -a500@M -y190@ma -a200@m", "0:0-5 1:1-4 0:2-3");
 }
