@@ -557,7 +557,7 @@ static void read_process(struct process *p, const struct turn *t)
 	p->copy.alone = t->is_v8;
 	code_copy_take(&p->copy, p->pid, &t->ranges, t->places, t->n_places, t->again, now,
 		       &p->log);
-	if (t->is_v8 && p->log.bytes.n <= LOG_MAX)
+	if ((t->is_v8 || v8_watch_probe(&p->v8, p->pid)) && p->log.bytes.n <= LOG_MAX)
 		v8_watch_read(&p->v8, p->pid, &t->v8, false, &p->log);
 }
 
@@ -576,6 +576,7 @@ static void take_turn(struct runtime_watch *w, struct process *p)
 	code_ranges_done(&t.ranges);
 	pthread_mutex_lock(&w->lock);
 	p->busy = false;
+	p->is_v8 |= p->v8.v8 && !p->is_new;
 	p->is_gone |= p->counts.is_gone || p->copy.is_gone || p->v8.counts.is_gone;
 	p->cost_ns += now_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
 	plan_next(p, now_ns(CLOCK_MONOTONIC));

@@ -6,6 +6,7 @@
  * like such a frame names no function: runtimes/v8.c proves it. */
 #include "capture/v8_watch.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,13 @@
 #include "base/text.h"
 
 /* Limits: of what is to be looked at, of what is remembered. */
-enum { TODO_MAX = 1 << 14, SEEN_MAX = 1 << 16, TRIES_MAX = 32, FILES_MAX = 4 };
+enum { TODO_MAX = 1 << 14, SEEN_MAX = 1 << 16, TRIES_MAX = 32, FILES_MAX = 64 };
+
+/* Tries where only what a file exports can tell: it is loaded before it makes code. */
+enum { PROBES_MAX = 4 };
+
+/* V8's builtins alone are more code. */
+enum { CODE_BYTES_MIN = 512 << 10 };
 
 /* Between two comparisons of all that is known with what is there: at least this much, and as many
  * times what one takes. */
@@ -133,27 +140,54 @@ struct v8_todo v8_watch_take(struct v8_watch *w, bool again)
 	return t;
 }
 
-/* The first mappings of the files that may have V8: node may have it in libnode.so. Returns how
- * many. */
-static size_t find_files(pid_t pid, uint64_t starts[FILES_MAX])
+/* One line of /proc/PID/maps. */
+struct map_line {
+	uint64_t start, end;
+	bool is_code;
+	char *path; /* in the line; NULL: it is of no file */
+};
+
+static bool map_line_parse(char *line, struct map_line *m)
 {
 	static const char deleted[] = " (deleted)";
+	char access[5];
+
+	line[strcspn(line, "\n")] = 0;
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s", &m->start, &m->end, access) != 3)
+		return false;
+	m->is_code = access[2] == 'x';
+	m->path = strchr(line, '/');
+	if (m->path && ends_in(m->path, deleted))
+		m->path[strlen(m->path) - (sizeof deleted - 1)] = 0;
+	return m->path;
+}
+
+/* The first mappings of the files that may have V8: what they export tells (v8_open()). Programs
+ * have it under any name, or in a library. Returns how many. */
+static size_t find_files(pid_t pid, uint64_t starts[FILES_MAX])
+{
 	char line[4096 + 128], last[4096] = "";
+	bool is_taken = false;
+	uint64_t first = 0;
+	struct map_line m;
 	size_t n = 0;
 	FILE *f;
 
 	snprintf(line, sizeof line, "/proc/%d/maps", (int)pid);
 	f = fopen(line, "re");
 	while (f && n < FILES_MAX && fgets(line, sizeof line, f)) {
-		char *path = strchr(line, '/');
-
-		line[strcspn(line, "\n")] = 0;
-		if (path && ends_in(path, deleted))
-			path[strlen(path) - (sizeof deleted - 1)] = 0;
-		if (!path || !v8_watch_is(path) || !strcmp(path, last))
+		if (!map_line_parse(line, &m))
 			continue;
-		snprintf(last, sizeof last, "%s", path);
-		starts[n++] = strtoull(line, NULL, 16);
+		if (strcmp(m.path, last) != 0) {
+			snprintf(last, sizeof last, "%s", m.path);
+			first = m.start;
+			is_taken = false;
+		}
+		if (is_taken ||
+		    (!v8_watch_is(m.path) && (!m.is_code || m.end - m.start < CODE_BYTES_MIN)))
+			continue;
+		starts[n++] = first;
+		is_taken = true;
 	}
 	if (f)
 		fclose(f);
@@ -175,6 +209,11 @@ static bool is_open(struct v8_watch *w, pid_t pid)
 		(void)v8_open(&w->v8, pid, starts[i], &w->why);
 	}
 	return w->v8;
+}
+
+bool v8_watch_probe(struct v8_watch *w, pid_t pid)
+{
+	return w->v8 || (w->tries < PROBES_MAX && is_open(w, pid));
 }
 
 static void write_all(struct v8_watch *w, struct code_log *log)

@@ -32,7 +32,7 @@ struct v8_todo {
 	size_t n;
 };
 
-/* True for files that are known to contain V8. */
+/* True for files whose names say that they contain V8. */
 bool v8_watch_is(const char *path);
 /* Takes addresses of code, and frames, from a sample. reads: the other thread has *w. Returns true
  * if there is anything new. */
@@ -40,6 +40,8 @@ bool v8_watch_scan(struct v8_watch *w, const struct code_ranges *ranges,
 		   const struct sample_facts *f, bool reads);
 /* The things to be looked at, which the caller frees. `again`: asks from now on for all again. */
 struct v8_todo v8_watch_take(struct v8_watch *w, bool again);
+/* True if one of the files of a process that has code without a file exports what V8 does. */
+bool v8_watch_probe(struct v8_watch *w, pid_t pid);
 /* Reads what can be named, and now and then, and the last time, writes it into the log, which was
  * begun. */
 void v8_watch_read(struct v8_watch *w, pid_t pid, const struct v8_todo *todo, bool is_last,

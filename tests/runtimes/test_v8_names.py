@@ -108,13 +108,18 @@ def check_counts(said, what):
               and f"frames with a name: {frames}" in text, f"{what}: --stats counts functions", (said, text))
 
 
-def another_name():
-    """Where several are installed the file's name has the version."""
-    path = os.path.join(os.getcwd(), "node-22")
+def another_name(name):
+    """Where several are installed the file's name has the version. Any other program may be node as well: what it exports tells."""
+    path = os.path.join(os.getcwd(), name)
     shutil.copy(os.path.realpath(shutil.which("node")), path)
-    run([CAPTURE, "-q", "-F", "1999", "-e", "cpu-clock:u", "-o", "x.data", "--", path, "names.js", "500"])
+    p = run([CAPTURE, "-q", "-F", "1999", "-e", "cpu-clock:u", "-o", "x.data", "--", path, "names.js", "1000"])
     n, named, wrong, _ = judge(folded(resolve("x.data")[0]), True)
-    tap.check(named >= 0.8 * n and not wrong, f"a file node-22: {100 * named / max(n, 1):.1f} % have names", wrong)
+    tap.check(named >= 0.8 * n and not wrong, f"a file {name}: {100 * named / max(n, 1):.1f} % have names", (wrong, p.stderr))
+    # of a child, which begins with what its parent has
+    run([CAPTURE, "-q", "-F", "1999", "-e", "cpu-clock:u", "-o", "x.data", "--", path, "-e",
+         "require('child_process').execFileSync(process.execPath, ['names.js', '1000'])"])
+    n, named, wrong, _ = judge(folded(resolve("x.data")[0]), True)
+    tap.check(named >= 0.8 * n and not wrong, f"a child of {name}: {100 * named / max(n, 1):.1f} % have names", wrong)
 
 
 def main():
@@ -139,7 +144,8 @@ def main():
         tap.check(n and sum(wrong.values()) <= named / 5000, f"{what}: of {named} ns of names none is another function's", wrong.most_common(5))
         tap.check(named >= 0.95 * n, f"{what}: {100 * named / max(n, 1):.1f} % of JavaScript's frames have names", kinds)
         tap.check(all(kinds[k] for k in wanted), f"{what}: kinds {wanted}", kinds)
-    another_name()
+    for name in "node-22", "server":
+        another_name(name)
     return 0
 
 
