@@ -481,11 +481,9 @@ static void read_jvm(struct process *p, const uint64_t *methods, size_t n)
 	open_jvm(p);
 	if (!p->hotspot || p->log.bytes.n > LOG_MAX)
 		return;
-	if (hotspot_snapshot(p->hotspot, now, &p->log, &p->counts))
-		return;
-	for (size_t i = 0; i < n && !p->counts.is_gone; i++)
-		if (hotspot_method(p->hotspot, methods[i], now, &p->log, &p->counts))
-			return;
+	(void)hotspot_snapshot(p->hotspot, methods, n, now, &p->log, &p->counts);
+	if (p->counts.is_gone)
+		(void)hotspot_end(p->hotspot, &p->log);
 }
 
 /* Readings become rarer, and never cost more than their share. */
@@ -536,6 +534,7 @@ static void begin_turn(struct process *p, struct turn *t)
 		code_ranges_copy(&t->ranges, &p->ranges);
 	p->methods.v = p->places.v = NULL;
 	p->methods.n = p->methods.cap = p->places.n = p->places.cap = 0;
+	hash_done(&p->seen); /* what is at these addresses may change */
 	p->samples = 0;
 	p->is_new = false;
 	p->busy = true;

@@ -484,9 +484,10 @@ struct jit_level {
 };
 size_t jitdump_chain(const struct jitdump *d, const struct func *f, uint64_t ip,
 		     struct jit_level *chain, size_t max);
-/* The bytecode of a method that interpreter frames name by this address. Returns false if it is not
- * known. */
-bool jitdump_bytecode(const struct jitdump *d, uint64_t method, uint64_t *start, uint64_t *end);
+/* The bytecode of the method that interpreter frames name by this address at time_ns, or of the
+ * first one later; time_ns 0: of the last. Returns false if it is not known. */
+bool jitdump_bytecode(const struct jitdump *d, uint64_t method, uint64_t time_ns, uint64_t *start,
+		      uint64_t *end);
 /* Memory of which only the bytes are known: all pages without a gap around an address, as they were
  * when they were read last. Valid as long as the jitdump. */
 struct jit_memory {

@@ -1,4 +1,5 @@
 /* jit_frames.c - what a jitdump of ours says about frames: their size, what was inlined where. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "functions/jitdump.h"
@@ -144,13 +145,48 @@ size_t jitdump_chain(const struct jitdump *j, const struct func *f, uint64_t ip,
 	return n;
 }
 
-bool jitdump_bytecode(const struct jitdump *j, uint64_t method, uint64_t *start, uint64_t *end)
-{
-	uint32_t i = hash_get(&j->by_method, method);
+/* ---- bytecode ----------------------------------------------------------------------------- */
 
-	if (i == HASH_NONE)
+static int by_method(const void *pa, const void *pb)
+{
+	const struct jit_bytecode *a = pa, *b = pb;
+
+	if (a->method != b->method)
+		return a->method < b->method ? -1 : 1;
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns ? -1 : 1;
+	return (a->order > b->order) - (a->order < b->order);
+}
+
+void jit_bytecodes_finish(struct jitdump *j)
+{
+	if (j->bytecodes.n)
+		qsort(j->bytecodes.v, j->bytecodes.n, sizeof *j->bytecodes.v, by_method);
+}
+
+bool jitdump_bytecode(const struct jitdump *j, uint64_t method, uint64_t time_ns, uint64_t *start,
+		      uint64_t *end)
+{
+	const struct jit_bytecode key = {method, time_ns ? time_ns : UINT64_MAX,
+					 .order = UINT32_MAX};
+	size_t lo = 0, hi = j->bytecodes.n;
+	const struct jit_bytecode *found;
+
+	while (lo < hi) { /* the first behind it */
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (by_method(&j->bytecodes.v[mid], &key) <= 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo && j->bytecodes.v[lo - 1].method == method)
+		found = &j->bytecodes.v[lo - 1];
+	else if (lo < j->bytecodes.n && j->bytecodes.v[lo].method == method)
+		found = &j->bytecodes.v[lo];
+	else
 		return false;
-	*start = j->bytecodes.v[i].start;
-	*end = j->bytecodes.v[i].end;
-	return true;
+	*start = found->range.start;
+	*end = found->range.end;
+	return found->is_named;
 }

@@ -153,8 +153,12 @@ static int read_load(struct jitdump *j, struct stream *s, const struct record *r
 						.frame = p->frame_addr == f.start ? p->frame : 0}))
 			return -1;
 		if (p->frame && p->method && p->frame_addr == f.start &&
-		    (vec_push(&j->bytecodes, (struct jit_range){f.start, f.end}) ||
-		     hash_put(&j->by_method, p->method, (uint32_t)j->bytecodes.n - 1)))
+		    vec_push(&j->bytecodes,
+			     (struct jit_bytecode){.method = p->method,
+						   .time_ns = j->codes.v[j->codes.n - 1].time_ns,
+						   .range = {f.start, f.end},
+						   .order = (uint32_t)j->bytecodes.n,
+						   .is_named = *f.name}))
 			return -1;
 	}
 	p->n_lines = 0;
@@ -396,6 +400,7 @@ static int read_stream(struct jitdump *j, struct stream *s, const char *name, st
 		return err_set(err, ERR_FORMAT, name, "not a jitdump");
 	rc = read_records(j, s, off) || functab_finish(&j->tab) || find_contested(j) ||
 	     jit_pages_finish(j);
+	jit_bytecodes_finish(j);
 	hash_done(&s->latest);
 	return rc ? err_nomem(err) : 0;
 }
@@ -440,7 +445,6 @@ void jitdump_done(struct jitdump *j)
 	vec_done(&j->scopes);
 	vec_done(&j->pcs);
 	vec_done(&j->bytecodes);
-	hash_done(&j->by_method);
 	jit_pages_done(j);
 	strtab_done(&j->strings);
 	arena_done(&j->eh_frames);

@@ -31,6 +31,14 @@ struct jit_range {
 	uint64_t start, end;
 };
 
+/* What frames name by `method` from a time on. */
+struct jit_bytecode {
+	uint64_t method, time_ns;
+	struct jit_range range;
+	uint32_t order;
+	bool is_named;
+};
+
 /* JIT_RECORD_FRAME (functions.h). */
 struct jit_frame {
 	uint32_t kind, frame_bytes, complete_bytes;
@@ -83,8 +91,7 @@ struct jitdump {
 	VEC(struct jit_frame) frames;
 	VEC(struct jit_scope) scopes;
 	VEC(struct jit_pc) pcs;
-	VEC(struct jit_range) bytecodes;
-	struct hash_table by_method; /* method -> index in bytecodes */
+	VEC(struct jit_bytecode) bytecodes; /* by method and time */
 	VEC(struct jit_page) pages;
 	VEC(struct jit_run) runs;
 	uint8_t *pages_flat;	  /* the bytes of all runs */
@@ -117,6 +124,8 @@ int jit_frame_read(struct jitdump *j, struct buf b, uint64_t *addr, uint64_t *me
  * that. The first two return 0, or -1 when out of memory. */
 int jit_pages_read(struct jitdump *j, struct buf b, uint64_t time_ns);
 int jit_pages_finish(struct jitdump *j);
+/* jit_frames.c: sorts the bytecodes, when all are read. */
+void jit_bytecodes_finish(struct jitdump *j);
 void jit_pages_done(struct jitdump *j);
 
 /* jit_recorded.c: the jitdumps that a recording holds. */

@@ -159,9 +159,17 @@ void code_log_add_names(struct code_log *l, uint64_t now_ns, const struct v8_cou
 	end_record(l, at);
 }
 
-void code_log_append(struct code_log *to, const struct code_log *from, size_t at, size_t end)
+void code_log_append(struct code_log *to, const struct code_log *from, size_t at, size_t end,
+		     uint64_t time_ns)
 {
+	size_t begin = to->bytes.n;
+	uint32_t size;
+
 	to->failed |= from->failed;
 	if (!from->failed)
 		put(to, from->bytes.v + at, end - at);
+	for (; time_ns && !to->failed && begin < to->bytes.n; begin += size) {
+		memcpy(&size, to->bytes.v + begin + 4, sizeof size);
+		memcpy(to->bytes.v + begin + 8, &time_ns, sizeof time_ns);
+	}
 }

@@ -52,6 +52,11 @@ void hotspot_free(struct hotspot *h)
 	hotspot_forget_methods(h);
 	vec_done(&h->known);
 	vec_done(&h->spans);
+	vec_done(&h->codes);
+	hash_done(&h->code_at);
+	vec_done(&h->written);
+	hash_done(&h->others);
+	code_log_done(&h->later);
 	hash_done(&h->blobs);
 	hash_done(&h->methods);
 	free(h);
@@ -332,25 +337,75 @@ struct pass {
 	bool nomem;
 };
 
+static void see_code(struct pass *p, uint64_t at)
+{
+	const uint32_t i = hash_get(&p->h->code_at, at);
+
+	if (i != HASH_NONE)
+		p->h->codes.v[i].round = p->h->round;
+}
+
+static void add_code(struct pass *p, const struct hotspot_blob *b)
+{
+	const struct hotspot_code code = {b->at, b->begin, b->end, p->h->round};
+	const uint32_t i = hash_get(&p->h->code_at, b->at);
+
+	if (i != HASH_NONE) {
+		struct hotspot_code *old = &p->h->codes.v[i];
+
+		hotspot_unname(p->h, 0, old->begin, old->end - old->begin, p->log);
+		*old = code;
+	} else if (vec_push(&p->h->codes, code) ||
+		   hash_put(&p->h->code_at, b->at, (uint32_t)p->h->codes.n - 1)) {
+		p->nomem = true;
+	}
+}
+
+/* Where a compiled method is no more, others may have come and gone since it was seen. */
+static void end_codes(struct pass *p)
+{
+	struct hotspot *h = p->h;
+
+	for (size_t i = 0; i < h->codes.n;) {
+		const struct hotspot_code c = h->codes.v[i], last = h->codes.v[h->codes.n - 1];
+
+		if (c.round == h->round) {
+			i++;
+			continue;
+		}
+		hotspot_unname(h, 0, c.begin, c.end - c.begin, p->log);
+		hash_remove(&h->blobs, c.at);
+		hash_remove(&h->code_at, c.at);
+		h->codes.v[i] = last;
+		h->codes.n--;
+		if (i < h->codes.n && hash_put(&h->code_at, last.at, (uint32_t)i))
+			p->nomem = true;
+	}
+}
+
 /* Writes a blob if it is new. What was read must still be there afterwards. */
 static void take_blob(struct pass *p, uint64_t at, uint64_t bytes)
 {
 	const struct hotspot_method *m = NULL;
-	const size_t before = p->log->bytes.n;
 	struct hotspot *h = p->h;
+	const size_t before = h->later.bytes.n;
 	struct hotspot_blob b, again;
 	uint64_t name = 0;
-	uint32_t print;
+	uint32_t print, known;
 
 	if (!blob_read(h, at, bytes, &b)) {
+		see_code(p, at);
 		p->counts->torn++;
 		return;
 	}
 	if (b.begin < b.end && vec_push(&h->spans, (struct hotspot_span){b.begin, b.end}))
 		p->nomem = true;
 	print = blob_print(h, &b);
-	if (hash_get(&h->blobs, at) == print)
+	known = hash_get(&h->blobs, at);
+	if (known == print) {
+		see_code(p, at);
 		return;
+	}
 	if (b.method)
 		m = hotspot_method_at(h, b.method, &p->nomem);
 	if (b.method && !m) {
@@ -358,17 +413,23 @@ static void take_blob(struct pass *p, uint64_t at, uint64_t bytes)
 		return;
 	}
 	if (m)
-		add_method_blob(h, &b, m->name, p->now_ns, p->log, p->counts, &p->nomem);
+		add_method_blob(h, &b, m->name, p->now_ns, &h->later, p->counts, &p->nomem);
 	else
-		add_other_blob(h, &b, p->now_ns, p->log, &p->nomem);
+		add_other_blob(h, &b, p->now_ns, &h->later, &p->nomem);
 	/* Past the cache: what the place says now. */
 	if (pread(h->mem.fd, &name, sizeof name, (off_t)(at + h->at[AT_BLOB_NAME])) !=
 		    sizeof name ||
 	    name != b.name || !blob_read(h, at, bytes, &again) || blob_print(h, &again) != print) {
-		p->log->bytes.n = before;
+		h->later.bytes.n = before;
 		p->counts->torn++;
 		return;
 	}
+	/* Another method's code was there, or may have come and gone: which of them the samples
+	 * until now were of is not known. */
+	if (m && (known != HASH_NONE || h->has_unloaded))
+		hotspot_unname(h, 0, b.begin, b.end - b.begin, p->log);
+	if (m)
+		add_code(p, &b);
 	if (hash_put(&h->blobs, at, print))
 		p->nomem = true;
 }
@@ -456,19 +517,29 @@ bool hotspot_knows(const struct hotspot *h, uint64_t addr)
 	return lo && addr < h->spans.v[lo - 1].end;
 }
 
-int hotspot_snapshot(struct hotspot *h, uint64_t now_ns, struct code_log *log,
-		     struct hotspot_counts *counts)
+int hotspot_snapshot(struct hotspot *h, const uint64_t *methods, size_t n, uint64_t now_ns,
+		     struct code_log *log, struct hotspot_counts *counts)
 {
 	struct pass p = {.h = h, .now_ns = now_ns, .log = log, .counts = counts};
 
 	remote_renew(&h->mem, READS_MAX);
 	hotspot_forget_methods(h);
+	h->later.pid = log->pid;
+	h->later.bytes.n = 0;
 	h->spans.n = 0;
+	h->round++;
 	walk_heaps(&p);
+	if (h->mem.budget && !h->mem.is_gone && !p.nomem)
+		end_codes(&p);
 	if (h->spans.n)
 		qsort(h->spans.v, h->spans.n, sizeof *h->spans.v, by_begin);
+	p.nomem |= hotspot_write_methods(h, methods, n, now_ns, log, counts) != 0;
+	/* Readers need times that do not fall. */
+	code_log_append(log, &h->later, 0, h->later.bytes.n, 0);
+	if (!h->mem.is_gone)
+		h->before_ns = now_ns;
 	counts->is_cut |= !h->mem.budget;
 	counts->is_gone |= h->mem.is_gone;
 	counts->bytes = log->bytes.n;
-	return p.nomem || log->failed ? -ERR_NOMEM : 0;
+	return p.nomem || log->failed || h->later.failed ? -ERR_NOMEM : 0;
 }

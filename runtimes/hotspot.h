@@ -92,6 +92,12 @@ struct hotspot_span {
 	uint64_t begin, end;
 };
 
+/* A compiled method where it was when it was seen last. */
+struct hotspot_code {
+	uint64_t at, begin, end;
+	uint32_t round;
+};
+
 struct hotspot {
 	struct remote mem;
 	uint64_t at[AT_N], size[SIZE_N];
@@ -107,11 +113,29 @@ struct hotspot {
 	} stubs[HOTSPOT_STUBS_MAX];
 	size_t n_stubs;
 	struct hash_table blobs;	/* address of a blob -> what it was when it was written */
+	VEC(struct hotspot_code) codes; /* compiled methods that were written and are there */
+	struct hash_table code_at;	/* address of a blob -> index in codes */
+	uint32_t round;			/* of snapshots */
 	VEC(struct hotspot_span) spans; /* the code of all blobs of the last snapshot, sorted */
-	struct hash_table methods; /* set of methods whose bytecode was written, or that are none */
+	/* Methods whose bytecode was written -> index. Where classes are unloaded others get their
+	 * memory: all that samples show are looked at again in each snapshot. */
+	VEC(struct hotspot_written) written;
+	struct hash_table methods;
+	struct hash_table klasses; /* -> 31 bits of what its name is, of this snapshot */
+	struct hash_table others;  /* set of what was no method */
+	struct code_log later;	   /* of this snapshot: written behind what has lost its name */
+	uint64_t before_ns;	   /* of the snapshot before this one; 0: none */
+	bool has_unloaded;	   /* a method has become another one, ever */
 	struct arena names;	   /* of this snapshot */
 	struct hash_table name_of; /* method -> index in known, of this snapshot */
 	VEC(struct hotspot_method) known;
+};
+
+/* What was written as the bytecode of a method. */
+struct hotspot_written {
+	uint64_t method, start, size;
+	uint64_t cm, klass, klass_print; /* the method's parts */
+	uint64_t print;			 /* of its name and place; 0: it is none any more */
 };
 
 /* A method as the names of frames need it. */
@@ -153,6 +177,14 @@ bool hotspot_u16(struct hotspot *h, uint64_t addr, enum hotspot_field f, uint16_
  * (*nomem). Valid until the next snapshot; the pointer until the next call. */
 const struct hotspot_method *hotspot_method_at(struct hotspot *h, uint64_t method, bool *nomem);
 void hotspot_forget_methods(struct hotspot *h);
+/* Writes those of the methods at these addresses that are new, or others than before: to h->later;
+ * that what was there has no name since the snapshot before, to the log. */
+int hotspot_write_methods(struct hotspot *h, const uint64_t *methods, size_t n, uint64_t now_ns,
+			  struct code_log *log, struct hotspot_counts *counts);
+/* Since the last snapshot it is not known any more what is there. `method`: by which frames name
+ * it; 0: none. */
+void hotspot_unname(const struct hotspot *h, uint64_t method, uint64_t start, uint64_t size,
+		    struct code_log *log);
 /* The line of a bytecode index; 0: not known. */
 uint32_t hotspot_line(const struct hotspot *h, const struct hotspot_method *m, uint32_t bci);
 

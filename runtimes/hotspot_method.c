@@ -212,6 +212,7 @@ void hotspot_forget_methods(struct hotspot *h)
 {
 	h->known.n = 0;
 	hash_done(&h->name_of);
+	hash_done(&h->klasses);
 	arena_done(&h->names);
 }
 
@@ -305,24 +306,166 @@ static int write_method(struct hotspot *h, const struct hotspot_method *m, uint6
 	return rc || log->failed ? -ERR_NOMEM : 0;
 }
 
-int hotspot_method(struct hotspot *h, uint64_t method, uint64_t now_ns, struct code_log *log,
-		   struct hotspot_counts *counts)
+/* ---- which are written --------------------------------------------------------------------- */
+
+static bool method_parts(struct hotspot *h, uint64_t method, uint64_t *cm, uint64_t *klass)
 {
-	const struct hotspot_method *m;
-	uint64_t cm, pool, klass;
+	uint64_t pool;
+
+	return hotspot_u64(h, method, AT_M_CONST, cm) && hotspot_u64(h, *cm, AT_CM_POOL, &pool) &&
+	       hotspot_u64(h, pool, AT_POOL_HOLDER, klass);
+}
+
+static bool is_method(struct hotspot *h, uint64_t method)
+{
+	uint64_t cm, klass;
+
+	return method_parts(h, method, &cm, &klass) && has_method(h, klass, method);
+}
+
+/* What a class is called, in 31 bits; 0: it is none. */
+static uint32_t klass_print(struct hotspot *h, uint64_t klass, bool *nomem)
+{
+	uint32_t print = hash_get(&h->klasses, klass);
+	char name[HOTSPOT_NAME_MAX];
+	uint64_t symbol;
+	size_t len = 0;
+
+	if (print != HASH_NONE)
+		return print;
+	print = 0;
+	if (hotspot_u64(h, klass, AT_KLASS_NAME, &symbol) &&
+	    add_symbol(h, symbol, name, sizeof name, &len))
+		print = (uint32_t)(hash_bytes(name, len) >> 33) | 1;
+	*nomem |= hash_put(&h->klasses, klass, print) != 0;
+	return print;
+}
+
+static struct hotspot_written written_of(struct hotspot *h, const struct hotspot_method *m,
+					 bool *nomem)
+{
+	struct hotspot_written w = {
+		.method = m->method,
+		.start = m->code_bytes ? m->code : m->method,
+		.size = m->code_bytes ? m->code_bytes : 8,
+		.print = hash_mix(hash_bytes(m->name, strlen(m->name)), m->code ^ m->code_bytes),
+	};
+
+	if (method_parts(h, m->method, &w.cm, &w.klass))
+		w.klass_print = klass_print(h, w.klass, nomem);
+	return w;
+}
+
+/* Is it the method of the class that it was of? Less is read than for its name. */
+static bool is_where_it_was(struct hotspot *h, const struct hotspot_written *w, bool *nomem)
+{
+	uint64_t cm, klass;
+
+	return method_parts(h, w->method, &cm, &klass) && cm == w->cm && klass == w->klass &&
+	       klass_print(h, klass, nomem) == w->klass_print;
+}
+
+void hotspot_unname(const struct hotspot *h, uint64_t method, uint64_t start, uint64_t size,
+		    struct code_log *log)
+{
+	const struct code_log_frame frame = {.kind = JIT_FRAME_BYTECODE, .method = method};
+
+	if (h->before_ns)
+		code_log_add(log, h->before_ns,
+			     &(struct code_log_piece){.start = start,
+						      .size = size,
+						      .name = "",
+						      .frame = method ? &frame : NULL});
+}
+
+static void unname(const struct hotspot *h, const struct hotspot_written *w, struct code_log *log)
+{
+	hotspot_unname(h, w->method, w->start, w->size, log);
+}
+
+/* Of a method that was written: when it was one, it has to be the same. */
+static int check_method(struct hotspot *h, uint64_t method, uint32_t i, uint64_t now_ns,
+			struct code_log *log)
+{
+	struct hotspot_written *w = &h->written.v[i];
+	const struct hotspot_method *m = NULL;
 	bool nomem = false;
 
-	if (!method || method % 8 || hash_get(&h->methods, method) != HASH_NONE)
-		return 0;
-	/* What is none is not looked at again: its memory may become one, but that is rare. */
-	if (hash_put(&h->methods, method, 0))
-		return -ERR_NOMEM;
-	if (!hotspot_u64(h, method, AT_M_CONST, &cm) || !hotspot_u64(h, cm, AT_CM_POOL, &pool) ||
-	    !hotspot_u64(h, pool, AT_POOL_HOLDER, &klass) || !has_method(h, klass, method))
-		return 0;
-	m = hotspot_method_at(h, method, &nomem);
-	if (nomem || !m)
+	if (is_method(h, method))
+		m = hotspot_method_at(h, method, &nomem);
+	if (nomem || h->mem.is_gone || !h->mem.budget)
 		return nomem ? -ERR_NOMEM : 0;
+	if (m && written_of(h, m, &nomem).print == w->print)
+		return 0;
+	h->has_unloaded = true;
+	hash_done(&h->others);
+	unname(h, w, log);
+	w->print = 0;
+	if (!m)
+		return 0;
+	*w = written_of(h, m, &nomem);
+	return write_method(h, m, now_ns, &h->later);
+}
+
+static int add_method(struct hotspot *h, uint64_t method, uint64_t now_ns, bool unloaded,
+		      struct code_log *log, struct hotspot_counts *counts)
+{
+	const struct hotspot_method *m = NULL;
+	struct hotspot_written w;
+	bool nomem = false;
+
+	if (is_method(h, method))
+		m = hotspot_method_at(h, method, &nomem);
+	if (nomem)
+		return -ERR_NOMEM;
+	if (!m)
+		return hash_put(&h->others, method, 0) ? -ERR_NOMEM : 0;
+	w = written_of(h, m, &nomem);
+	if (vec_push(&h->written, w) || hash_put(&h->methods, method, (uint32_t)h->written.n - 1))
+		return -ERR_NOMEM;
+	/* What had its memory before may be what the samples until now were of. */
+	if (unloaded)
+		unname(h, &w, log);
 	counts->methods++;
-	return write_method(h, m, now_ns, log);
+	return write_method(h, m, now_ns, &h->later);
+}
+
+/* Those that are known first: they tell whether classes were unloaded. */
+int hotspot_write_methods(struct hotspot *h, const uint64_t *methods, size_t n, uint64_t now_ns,
+			  struct code_log *log, struct hotspot_counts *counts)
+{
+	const bool unloaded_before = h->has_unloaded;
+	bool unloaded, nomem = false;
+	int rc = 0;
+
+	h->has_unloaded = false;
+	/* No sample may have shown those that were unloaded. */
+	for (size_t i = 0; i < h->written.n && !rc; i++)
+		if (h->written.v[i].print && !is_where_it_was(h, &h->written.v[i], &nomem))
+			rc = check_method(h, h->written.v[i].method, (uint32_t)i, now_ns, log);
+	for (size_t i = 0; i < n && !rc; i++) {
+		const uint32_t known = hash_get(&h->methods, methods[i]);
+
+		if (known != HASH_NONE)
+			rc = check_method(h, methods[i], known, now_ns, log);
+	}
+	rc = nomem ? -ERR_NOMEM : rc;
+	unloaded = h->has_unloaded;
+	h->has_unloaded |= unloaded_before;
+	for (size_t i = 0; i < n && !rc && h->mem.budget && !h->mem.is_gone; i++)
+		if (methods[i] && methods[i] % 8 == 0 &&
+		    hash_get(&h->methods, methods[i]) == HASH_NONE &&
+		    hash_get(&h->others, methods[i]) == HASH_NONE)
+			rc = add_method(h, methods[i], now_ns, unloaded, log, counts);
+	return rc;
+}
+
+int hotspot_end(struct hotspot *h, struct code_log *log)
+{
+	for (size_t i = 0; h->has_unloaded && i < h->written.n; i++)
+		unname(h, &h->written.v[i], log);
+	for (size_t i = 0; h->has_unloaded && i < h->codes.n; i++)
+		hotspot_unname(h, 0, h->codes.v[i].begin, h->codes.v[i].end - h->codes.v[i].begin,
+			       log);
+	return log->failed ? -ERR_NOMEM : 0;
 }

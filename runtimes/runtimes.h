@@ -8,8 +8,8 @@
  *
  *	code_log_begin(&log, pid, now);
  *	rc = hotspot_open(&h, pid, base_of_libjvm, &err);
- *	rc = hotspot_snapshot(h, now, &log, &counts);   again and again: adds what is new
- *	code_log_done(&log); hotspot_free(h);
+ *	rc = hotspot_snapshot(h, methods, n, now, &log, &counts);   again and again: adds what is
+ *new code_log_done(&log); hotspot_free(h);
  *
  * Threads: an object may be used by one thread at a time.
  */
@@ -94,8 +94,10 @@ void code_log_add_bytes(struct code_log *l, uint64_t now_ns, uint64_t start, con
 struct v8_counts;
 void code_log_add_names(struct code_log *l, uint64_t now_ns, const struct v8_counts *c);
 
-/* Copies records of a log that has no header, and is of the same process, to the end of another. */
-void code_log_append(struct code_log *to, const struct code_log *from, size_t at, size_t end);
+/* Copies records of a log that has no header, and is of the same process, to the end of another, as
+ * of time_ns (0: of the times that they have). */
+void code_log_append(struct code_log *to, const struct code_log *from, size_t at, size_t end,
+		     uint64_t time_ns);
 
 /* ---- hotspot.c ------------------------------------------------------------------------------- */
 
@@ -116,15 +118,15 @@ int hotspot_open(struct hotspot **ret, pid_t pid, uint64_t libjvm, struct err *e
 void hotspot_free(struct hotspot *h); /* NULL is allowed */
 /* The release ("17.0.15+6 .."): valid as long as h. */
 const char *hotspot_release(const struct hotspot *h);
-/* Writes the code that was not there at the last call. Adds to *counts. Returns 0 or -ERR_NOMEM. */
-int hotspot_snapshot(struct hotspot *h, uint64_t now_ns, struct code_log *log,
-		     struct hotspot_counts *counts);
+/* Writes the code that was not there at the last call, and the bytecode of those of `methods` that
+ * are some, with its lines. Where one has become another, as classes were unloaded, what was there
+ * has no name since the last call. Adds to *counts. Returns 0 or -ERR_NOMEM. */
+int hotspot_snapshot(struct hotspot *h, const uint64_t *methods, size_t n, uint64_t now_ns,
+		     struct code_log *log, struct hotspot_counts *counts);
+/* The process has ended: where classes were unloaded, methods have no name since the last call. */
+int hotspot_end(struct hotspot *h, struct code_log *log);
 /* True if the code at this address was there at the last call. */
 bool hotspot_knows(const struct hotspot *h, uint64_t addr);
-/* Writes the bytecode of a method that may be at this address, with its lines; nothing if it was
- * written before, or is none. Returns 0 or -ERR_NOMEM. */
-int hotspot_method(struct hotspot *h, uint64_t method, uint64_t now_ns, struct code_log *log,
-		   struct hotspot_counts *counts);
 
 /* ---- v8.c ------------------------------------------------------------------------------------
  *

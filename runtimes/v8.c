@@ -29,7 +29,9 @@ enum { TAG = 1, LENGTH_AT = 8, FUNCTION_TYPES = 16 };
 enum { TOGETHER = 256 };
 
 /* Functions without a name are none to readers: what is there is not known from then on. */
-#define NOT_KNOWN ""
+/* After a change others are expected for so long. */
+#define CHANGES_NS 5000000000ull
+#define NOT_KNOWN  ""
 
 int v8_open(struct v8 **ret, pid_t pid, uint64_t file, struct err *err)
 {
@@ -182,6 +184,20 @@ static bool bytecode_read(struct v8 *v, uint64_t bytecode, struct v8_piece *piec
 	return true;
 }
 
+static uint64_t print_of_function(const struct v8_function *f)
+{
+	return hash_mix(hash_bytes(f->name, strlen(f->name)),
+			(uint64_t)(uint32_t)f->start << 32 | (uint32_t)f->end);
+}
+
+static bool is_same_function(struct v8 *v, const struct v8_piece *p)
+{
+	struct v8_function f;
+	bool nomem = false;
+
+	return v8_function_read(v, p->shared, &f, &nomem) && print_of_function(&f) == p->name_print;
+}
+
 /* True if the piece is still what it was. */
 static bool is_same(struct v8 *v, const struct v8_piece *p)
 {
@@ -190,13 +206,15 @@ static bool is_same(struct v8 *v, const struct v8_piece *p)
 	uint64_t bytecode;
 
 	if (!p->is_bytecode)
-		return v8_code_read(v, p->object, &code) && print_of_code(&code) == p->print;
+		return v8_code_read(v, p->object, &code) && print_of_code(&code) == p->print &&
+		       is_same_function(v, p);
 	return v8_is(v, p->shared, V8_TYPE_SHARED) && v8_shared_bytecode(v, p->shared, &bytecode) &&
-	       bytecode == p->object && bytecode_read(v, bytecode, &now) && now.end == p->end;
+	       bytecode == p->object && bytecode_read(v, bytecode, &now) && now.end == p->end &&
+	       is_same_function(v, p);
 }
 
-static void write_piece(struct pass *p, uint64_t time_ns, const struct v8_piece *piece,
-			const char *name, const struct v8_function *f)
+static void write_piece(struct pass *p, enum v8_record_kind kind, uint64_t time_ns,
+			const struct v8_piece *piece, const char *name, const struct v8_function *f)
 {
 	const size_t at = p->v->fresh.bytes.n;
 	const struct code_log_frame frame = {.kind = JIT_FRAME_BYTECODE, .method = piece->object};
@@ -214,7 +232,7 @@ static void write_piece(struct pass *p, uint64_t time_ns, const struct v8_piece 
 					      .file = f && f->script ? f->script->file : NULL});
 	vec_done(&lines.v);
 	if (vec_push(&p->v->records,
-		     (struct v8_record){time_ns, piece->same_ns, at, p->v->fresh.bytes.n}))
+		     (struct v8_record){time_ns, piece->same_ns, at, p->v->fresh.bytes.n, kind}))
 		p->nomem = true;
 }
 
@@ -247,8 +265,8 @@ static void name_found(struct pass *p)
 		if (keep(p, &x->piece))
 			break;
 		v8_function_name(&x->function, x->mark, name, sizeof name);
-		write_piece(p, x->time_ns, &x->piece, NOT_KNOWN, NULL);
-		write_piece(p, x->time_ns, &x->piece, name, &x->function);
+		write_piece(p, V8_BEFORE, x->time_ns, &x->piece, NOT_KNOWN, NULL);
+		write_piece(p, V8_NAME, x->time_ns, &x->piece, name, &x->function);
 	}
 	p->found.n = 0;
 	remote_forget(&p->v->mem);
@@ -267,6 +285,7 @@ static void take_piece(struct pass *p, const struct v8_piece *piece, char mark, 
 		p->counts->torn++;
 		return;
 	}
+	x.piece.name_print = print_of_function(&x.function);
 	if (vec_push(&p->found, x))
 		p->nomem = true;
 	else if (p->found.n == TOGETHER)
@@ -362,7 +381,24 @@ static void check_all(struct pass *p)
 			return;
 		piece->is_dead = true;
 		p->counts->changed++;
-		write_piece(p, piece->same_ns, piece, NOT_KNOWN, NULL);
+		write_piece(p, V8_AFTER, piece->same_ns, piece, NOT_KNOWN, NULL);
+	}
+}
+
+static bool expects_changes(const struct v8 *v, uint64_t now)
+{
+	return v->changed_ns && now - v->changed_ns < CHANGES_NS;
+}
+
+/* The process has ended: what was moved or freed since the last look is not known. */
+static void end_all(struct pass *p)
+{
+	for (size_t i = 0; i < p->v->pieces.n; i++) {
+		struct v8_piece *piece = &p->v->pieces.v[i];
+
+		if (!piece->is_dead)
+			write_piece(p, V8_AFTER, piece->same_ns, piece, NOT_KNOWN, NULL);
+		piece->is_dead = true;
 	}
 }
 
@@ -374,29 +410,43 @@ static int by_time(const void *a, const void *b)
 					: (x->at > y->at) - (x->at < y->at);
 }
 
-/* Where things were moved or freed, what was read need not have been there before. */
+/* Where things are moved or freed, what was read need not have been there when a sample showed its
+ * place. */
 static void date_by_reading(struct v8 *v)
 {
-	for (size_t i = 0; i < v->records.n; i++)
-		v->records.v[i].time_ns = v->records.v[i].read_ns;
+	for (size_t i = 0; i < v->records.n; i++) {
+		struct v8_record *r = &v->records.v[i];
+
+		if (r->kind == V8_NAME)
+			r->time_ns = r->read_ns;
+		else if (r->kind == V8_BEFORE && r->time_ns > v->written_ns)
+			r->time_ns = v->written_ns;
+	}
 }
 
 /* Readers need times that do not fall. */
 int v8_write(struct v8 *v, struct code_log *log, struct v8_counts *counts)
 {
-	const uint64_t changed = counts->changed;
+	const uint64_t changed = counts->changed, now = now_ns();
 	struct pass p = {.v = v, .counts = counts};
 
 	remote_renew(&v->mem, READS_MAX);
 	check_all(&p);
 	if (counts->changed != changed)
+		v->changed_ns = now;
+	if (expects_changes(v, now)) {
+		if (v->mem.is_gone)
+			end_all(&p);
 		date_by_reading(v);
+	}
 	if (v->records.n)
 		qsort(v->records.v, v->records.n, sizeof *v->records.v, by_time);
 	for (size_t i = 0; i < v->records.n; i++)
-		code_log_append(log, &v->fresh, v->records.v[i].at, v->records.v[i].end);
+		code_log_append(log, &v->fresh, v->records.v[i].at, v->records.v[i].end,
+				v->records.v[i].time_ns);
 	v->records.n = 0;
 	v->fresh.bytes.n = 0;
+	v->written_ns = now;
 	p.nomem |= sort_spans(v) != 0;
 	counts->is_gone |= v->mem.is_gone;
 	return p.nomem || log->failed || v->fresh.failed ? -ERR_NOMEM : 0;

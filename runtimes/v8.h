@@ -66,15 +66,21 @@ struct v8_piece {
 	uint64_t object;     /* the bytecode, or the instructions' object; tagged */
 	uint64_t shared;     /* tagged */
 	uint64_t print;	     /* what it consisted of */
+	uint64_t name_print; /* which function it was: others get the memory of all its objects */
 	uint64_t same_ns;    /* when it was last seen to be this */
 	bool is_bytecode, is_dead;
 };
+
+/* That it is not known what was there before a name, a name, and that it is not known afterwards.
+ */
+enum v8_record_kind { V8_BEFORE, V8_NAME, V8_AFTER };
 
 /* Of a log that is not written yet. */
 struct v8_record {
 	uint64_t time_ns; /* of the sample that has shown it, or when it was last the same */
 	uint64_t read_ns; /* when it was proved */
 	size_t at, end;	  /* in its bytes */
+	enum v8_record_kind kind;
 };
 
 struct v8 {
@@ -88,6 +94,8 @@ struct v8 {
 	/* What is to be written, and the order: records of a time are in a row. */
 	struct code_log fresh;
 	VEC(struct v8_record) records;
+	uint64_t written_ns; /* when all that was known was looked at last */
+	uint64_t changed_ns; /* when something was found to have changed last; 0: never */
 	uint64_t n_line_ends, n_chars;
 };
 

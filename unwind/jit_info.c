@@ -122,7 +122,7 @@ bool jit_bytecode_find(struct walk *w, uint64_t method, uint64_t *start, uint64_
 	const struct jitdump *dump;
 
 	return w->is_described && !jit_cursor_seek(&w->worker->jitdumps, w->s, &dump, NULL) &&
-	       dump && jitdump_bytecode(dump, method, start, end);
+	       dump && jitdump_bytecode(dump, method, jit_sample_time(w->s), start, end);
 }
 
 bool jit_is_named(struct walk *w, uint64_t ip)

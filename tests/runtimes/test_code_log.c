@@ -108,10 +108,10 @@ static void test_round_trip(void **state)
 	assert_string_equal(levels[1].file, "A.java");
 	assert_int_equal(jitdump_chain(d, f, START + 41, levels, 4), 0);
 
-	assert_true(jitdump_bytecode(d, METHOD, &start, &end));
+	assert_true(jitdump_bytecode(d, METHOD, 0, &start, &end));
 	assert_int_equal(start, BYTECODE);
 	assert_int_equal(end, BYTECODE + 8);
-	assert_false(jitdump_bytecode(d, METHOD + 8, &start, &end));
+	assert_false(jitdump_bytecode(d, METHOD + 8, 0, &start, &end));
 	f = jitdump_find(d, BYTECODE + 5, 0, &cursor);
 	assert_non_null(f);
 	assert_true(jitdump_line(d, f, BYTECODE + 5, &file, &line));
@@ -214,7 +214,7 @@ static void look(const uint8_t *bytes, size_t n)
 		if (jitdump_unwind_info(d, at, 0, &info))
 			assert_true(info.frame_kind < JIT_FRAME_KINDS);
 	}
-	if (d && jitdump_bytecode(d, METHOD, &start, &end))
+	if (d && jitdump_bytecode(d, METHOD, 0, &start, &end))
 		assert_true(start <= end);
 	jit_codes_free(codes);
 	free(s);

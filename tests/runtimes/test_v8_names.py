@@ -142,7 +142,8 @@ def main():
         check_counts(stats["javascript"], what)
         # One stack, in some twenty recordings of 5,000, had the function between two others left out, perhaps by the unwinder.
         tap.check(n and sum(wrong.values()) <= named / 5000, f"{what}: of {named} ns of names none is another function's", wrong.most_common(5))
-        tap.check(named >= 0.95 * n, f"{what}: {100 * named / max(n, 1):.1f} % of JavaScript's frames have names", kinds)
+        # Code of what eval() made goes away, and others get its memory: then names hold from when they were read (94 to 99 %).
+        tap.check(named >= 0.9 * n, f"{what}: {100 * named / max(n, 1):.1f} % of JavaScript's frames have names", kinds)
         tap.check(all(kinds[k] for k in wanted), f"{what}: kinds {wanted}", kinds)
     for name in "node-22", "server":
         another_name(name)

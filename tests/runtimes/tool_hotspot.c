@@ -47,7 +47,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	code_log_begin(&log, (uint32_t)atoi(argv[1]), now);
-	rc = hotspot_snapshot(h, now, &log, &c);
+	rc = hotspot_snapshot(h, NULL, 0, now, &log, &c);
 	printf("release %s codes %llu scopes %llu torn %llu bytes %llu cut %d gone %d\n",
 	       hotspot_release(h), (unsigned long long)c.codes, (unsigned long long)c.scopes,
 	       (unsigned long long)c.torn, (unsigned long long)c.bytes, c.is_cut, c.is_gone);
