@@ -430,11 +430,15 @@ struct span {
 struct spans {
 	VEC(struct span) v;	/* in the order of their beginnings */
 	VEC(uint32_t) of_entry; /* by index in the log; SPAN_NONE: no beginning of a span */
-	VEC(uint32_t) of_exit;	/* by index in the log; SPAN_NONE: no end of a known span */
-	VEC(uint8_t) is_end;	/* by index in the log: is it the end of a span, known or not? */
-	VEC(bool) has_event;	/* by event: is it one end of spans? */
+	/* By index in the log: the span that it ends, or that goes on behind it: a jump within its
+	 * function, as of `goto *p`, which capture cannot tell from one to another. SPAN_NONE: no
+	 * end of a known span. */
+	VEC(uint32_t) of_exit;
+	VEC(uint8_t) is_end; /* by index in the log: is it the end of a span, known or not? */
+	VEC(bool) has_event; /* by event: is it one end of spans? */
 	size_t n_left, n_lost, n_open; /* not SPAN_RETURNED */
 	size_t n_without_start;	       /* ends of what began before the recording */
+	size_t n_jumps_within;
 };
 
 /* Needs PROFILE_KEEP_LOG and PROFILE_KEEP_TRACE. Fills a zeroed *ret, which must be given to

@@ -34,7 +34,7 @@ struct finder {
 	const struct profile *p;
 	struct spans *ret;
 	struct span_events events;
-	VEC(uint32_t) next;		  /* by index in the log: find_next() */
+	VEC(uint32_t) next, next_above;	  /* by index in the log: find_next() */
 	VEC(bool) is_stitched;		  /* by node: find_stitched() */
 	struct hash_table by_key, by_pid; /* by_pid: the last one of the process */
 	VEC(struct thread *) threads;
@@ -339,6 +339,32 @@ static size_t find_open(const struct finder *f, const struct thread *t, uint32_t
 	return SIZE_MAX;
 }
 
+/* Does the same function jump or return at the same place before anything is entered there? */
+static bool goes_on(const struct finder *f, uint32_t exit, uint64_t sp)
+{
+	const uint32_t behind = f->next_above.v[exit];
+
+	return behind != SPAN_NONE && f->events.v.v[f->p->log.v[behind].event].ends &&
+	       function_of(f->p, behind) == function_of(f->p, exit) &&
+	       span_event_sp(&f->events, f->p, behind) == sp;
+}
+
+/* Of which open span is this a jump within its function? SPAN_NONE: of none. A jump by a register
+ * that leaves a function does so with an empty frame. */
+static uint32_t find_jumping(const struct finder *f, const struct thread *t, uint32_t exit,
+			     uint64_t sp)
+{
+	const struct open_span *top = t->open.n ? &t->open.v[t->open.n - 1] : NULL;
+	const uint32_t function = function_of(f->p, exit);
+	uint64_t jumped;
+
+	if (!sp || !top || t->is_go || top->sp < sp || !function ||
+	    function_of(f->p, f->ret->v.v[top->span].entry) != function ||
+	    !trace_number(f->p, &f->p->log.v[exit], "jumped", &jumped) || !jumped)
+		return SPAN_NONE;
+	return top->sp > sp || goes_on(f, exit, sp) ? top->span : SPAN_NONE;
+}
+
 static int finish_span(struct finder *f, uint32_t exit, uint32_t begins)
 {
 	const struct profile_log_entry *e = &f->p->log.v[exit];
@@ -353,6 +379,11 @@ static int finish_span(struct finder *f, uint32_t exit, uint32_t begins)
 	f->ret->is_end.v[exit] = 1;
 	if (sp && doubt_above(f, t, sp - 1, false, e->time_ns)) /* callees of what is left now */
 		return -1;
+	f->ret->of_exit.v[exit] = find_jumping(f, t, exit, sp);
+	if (f->ret->of_exit.v[exit] != SPAN_NONE) {
+		f->ret->n_jumps_within++;
+		return 0;
+	}
 	at = find_open(f, t, exit, begins, sp);
 	if (at != SIZE_MAX) {
 		while (t->open.n > at + 1)
@@ -448,14 +479,23 @@ static void finish_all(struct finder *f)
 	}
 }
 
-/* The next event of the same thread that has to do with spans, by index in the log. */
+/* What comes next of those events of the thread that are not below `sp`. */
+static uint32_t find_above(const struct finder *f, uint32_t next, uint64_t sp)
+{
+	while (next != SPAN_NONE && span_event_sp(&f->events, f->p, next) < sp)
+		next = f->next_above.v[next];
+	return next;
+}
+
+/* The next event of the same thread that has to do with spans, by index in the log; and the next
+ * one that is not on behalf of what was called. */
 static int find_next(struct finder *f)
 {
 	struct hash_table last = {0};
 	int rc = 0;
 
 	for (size_t i = 0; i < f->p->log.n && !rc; i++)
-		rc = vec_push(&f->next, SPAN_NONE);
+		rc = vec_push(&f->next, SPAN_NONE) || vec_push(&f->next_above, SPAN_NONE);
 	for (size_t i = f->p->log.n; i-- > 0 && !rc;) {
 		const struct profile_log_entry *e = &f->p->log.v[i];
 		const uint64_t thread = (uint64_t)e->pid << 32 | e->tid;
@@ -463,6 +503,8 @@ static int find_next(struct finder *f)
 		if (!f->events.v.v[e->event].begins && !f->events.v.v[e->event].ends)
 			continue;
 		f->next.v[i] = hash_get(&last, thread); /* HASH_NONE is SPAN_NONE */
+		f->next_above.v[i] =
+			find_above(f, f->next.v[i], span_event_sp(&f->events, f->p, (uint32_t)i));
 		rc = hash_put(&last, thread, (uint32_t)i);
 	}
 	hash_done(&last);
@@ -532,6 +574,7 @@ int spans_find(struct spans *ret, const struct profile *p, struct err *err)
 		rc = vec_push(&ret->has_event, f.events.v.v[i].begins || f.events.v.v[i].ends);
 	finish_all(&f);
 	vec_done(&f.next);
+	vec_done(&f.next_above);
 	vec_done(&f.is_stitched);
 	vec_done(&f.events.v);
 	vec_done(&f.threads);

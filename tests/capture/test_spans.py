@@ -170,6 +170,32 @@ capture("--args", "-e", "call:./jumps:*", "-o", "jumps.data", "--", "./jumps")
 text = run([RESOLVE, "-q", "-f", "trace", "jumps.data"]).stdout
 tap.check("gives(n=3) = ? <- main" in text and "none(n=1) <- main" in text and "leaf(n=6) = 7" in text, "with debug information only where there is one", text)
 
+# ---- computed gotos ------------------------------------------------------------------------------
+GOTOS = r"""
+#include <stdio.h>
+#define N __attribute__((noipa))
+static volatile long sink;
+N void calls(void) { sink++; }
+#define NEXT goto *to[*p++]
+N long with_frame(const unsigned char *p, long by) { static const void *const to[] = {&&add, &&mul, &&call, &&again, &&end}; long a = 1;
+	NEXT; add: a += by; sink = a; NEXT; mul: a *= 3; sink = a; NEXT; call: calls(); NEXT; again: a += with_frame(p + 1, by + 1); p += *p + 1; NEXT; end: return a; }
+N long without(const unsigned char *p) { static const void *const to[] = {&&add, &&mul, &&end}; long a = 1;
+	NEXT; add: a++; sink = a; NEXT; mul: a *= 3; sink = a; NEXT; end: return a; }
+int main(void)
+{
+	static const unsigned char first[] = {0, 0, 1, 2, 3, 3, 2, 0, 4, 2, 1, 4}, second[] = {0, 0, 1, 0, 1, 2};
+	printf("%ld %ld %ld\n", with_frame(first, 1), without(second), without(second + 2));
+	return 0;
+}
+"""
+make("gotos.c", GOTOS, "gcc -O2 -g gotos.c -o gotos")
+p = capture("--args", "-e", "call:./gotos:with*,call:./gotos:calls", "-o", "gotos.data", "--", "./gotos")
+text = run([RESOLVE, "-q", "-f", "timeline", "gotos.data"]).stdout
+results = [r for r in re.findall(r"(?:with_frame|without)(?:\(.*\))? = (\d+);?$", text, re.M)]
+told = run(["./gotos"]).stdout.split()
+tap.check(sorted(results) == sorted(told + ["3"]) and "return:" not in text and text.count("calls()") == 3,
+          "goto *p: a jump within a function is neither its end nor an event", told, text)
+
 # ---- recursion that is deeper than the copy of a stack ---------------------------------------------
 for room, n in ((16, 1500), (256, 600)):
     make("deeper.c", "#include <stdlib.h>\n__attribute__((noipa)) int deeper(int n) { volatile char room[%d]; room[0] = n; if (!n) return 0; "

@@ -88,7 +88,7 @@ static struct profile *play(const char *text)
 
 	p->info = &x86_64;
 	while (*text) {
-		const char *kinds = "+-<>()![]";
+		const char *kinds = "+-<>()![]", *word = text;
 		struct profile_log_entry e = {.tid = 1};
 		bool has_registers;
 		char chain[8], fields[64] = "", function;
@@ -99,8 +99,11 @@ static struct profile *play(const char *text)
 		if (*text >= '0' && *text <= '9')
 			e.tid = (uint32_t)(*text++ - '0');
 		has_registers = *text == '[' || *text == ']';
+		text += *text == '*';
 		assert_non_null(strchr(kinds, *text));
 		e.event = (uint32_t)(strchr(kinds, *text++) - kinds);
+		if (*word == '*')
+			e.event = RETURN;
 		function = *text >= 'a' ? *text++ : 'f';
 		if (sscanf(text, "%u%n", &sp, &n) == 1)
 			text += n;
@@ -119,7 +122,8 @@ static struct profile *play(const char *text)
 		else if (sp && g)
 			snprintf(fields, sizeof fields, "(55) sp=0x%x g=0x%x", sp, g);
 		else if (sp)
-			snprintf(fields, sizeof fields, "(55) sp=0x%x ret=0x1", sp);
+			snprintf(fields, sizeof fields, "(55) sp=0x%x ret=0x1 jumped=%d", sp,
+				 *word == '*');
 		add(p, e, chain, n_chain, fields);
 		text += *text == ' ';
 	}
@@ -212,6 +216,23 @@ static void cut_chains(void **state)
 	expect("+a200@m +y190@ma +a500@M -a500@M -y190@ma -a200@m", "0:0-5 1:1-4 0:2-3");
 }
 
+/* Jumps by a register, "*-f100", leave a function or go on in it. */
+static void jumps(void **state)
+{
+	(void)state;
+	expect("+a100 *-a100 +b100 -b100", "0:0-1 0:2-3");
+	expect("+a100 +b90 *-b90 -a100", "0:0-3 1:1-2");
+	/* Its frame stands. */
+	expect("+a100 *-a60 +b50 -b50 *-a60 -a100", "0:0-5 1:2-3");
+	expect("+a100 *-a60 +a50 *-a10 -a50 -a100", "0:0-5 1:2-4");
+	/* It has none. */
+	expect("+a100 *-a100 +b90 -b90 *-a100 -a100", "0:0-5 1:2-3");
+	expect("+a100 *-a100 +a100 *-a100 -a100", "0:0-1 0:2-4");
+	expect("+a200 +a100 *-a100 -a200", "0:0-3 1:1-2");
+	/* Another function's, or one of what began earlier. */
+	expect("+a100 *-b60 *-a160 -a100", "0:0-3");
+}
+
 /* Uprobes and return probes: pairs have the same stack pointer, without the return address. */
 static void return_probes(void **state)
 {
@@ -242,8 +263,9 @@ static void random_sequences(void **state)
 			char fields[64] = "", chain[4];
 
 			if (r >> 8 & 7)
-				snprintf(fields, sizeof fields, "(1) sp=0x%x%s",
-					 (unsigned)(r >> 16 & 15), r >> 24 & 15 ? "" : " g=0x1");
+				snprintf(fields, sizeof fields, "(1) sp=0x%x%s%s",
+					 (unsigned)(r >> 16 & 15), r >> 24 & 15 ? "" : " g=0x1",
+					 r >> 60 & 1 ? " jumped=1" : "");
 			for (size_t k = 0; k < sizeof chain; k++)
 				chain[k] = (char)('a' + (r >> (40 + 2 * k) & 3));
 			add(p,
@@ -272,7 +294,7 @@ static void random_sequences(void **state)
 		}
 		for (size_t i = 0; i < p->log.n; i++)
 			ends += s.is_end.v[i];
-		assert_int_equal(ends, closed + s.n_without_start);
+		assert_int_equal(ends, closed + s.n_without_start + s.n_jumps_within);
 		spans_done(&s);
 		profile_free(p);
 	}
@@ -281,11 +303,9 @@ static void random_sequences(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pairs),
-		cmocka_unit_test(other_stacks),
-		cmocka_unit_test(cut_chains),
-		cmocka_unit_test(return_probes),
-		cmocka_unit_test(random_sequences),
+		cmocka_unit_test(pairs),	 cmocka_unit_test(other_stacks),
+		cmocka_unit_test(cut_chains),	 cmocka_unit_test(jumps),
+		cmocka_unit_test(return_probes), cmocka_unit_test(random_sequences),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
