@@ -225,28 +225,48 @@ int rooted_place(const char *path, bool follow)
 
 /* ---- files --------------------------------------------------------------------------------- */
 
-/* Is the file nearly all holes? A large size costs its owner nothing: 8 KiB on disk may claim 40
- * GB. Where the number of blocks is not reliable (FUSE, compression), SEEK_DATA and SEEK_HOLE
- * decide. */
-static bool is_hollow(int fd, const struct stat *st)
+/* Where the data of a large file with few blocks ends, behind which there is but a hole, and how
+ * many bytes of data there are before. Where the number of blocks is not reliable (FUSE,
+ * compression), SEEK_DATA and SEEK_HOLE decide. */
+static off_t data_end(int fd, const struct stat *st, off_t *data)
 {
-	const off_t enough = st->st_size / HOLLOW_PARTS;
-	off_t at = 0, hole = 0, data = 0;
+	off_t at, hole = 0;
 	unsigned n;
 
-	if (st->st_size < HOLLOW_BYTES_MIN || st->st_blocks >= enough / 512)
-		return false;
-	for (n = 0; n < EXTENTS_MAX && data < enough; n++) {
+	*data = st->st_size;
+	if (st->st_size < HOLLOW_BYTES_MIN || st->st_blocks >= st->st_size / HOLLOW_PARTS / 512)
+		return st->st_size;
+	*data = 0;
+	for (n = 0; n < EXTENTS_MAX; n++) {
 		at = lseek(fd, hole, SEEK_DATA);
 		if (at < 0)
 			break;
 		hole = lseek(fd, at, SEEK_HOLE);
-		if (hole <= at)
-			return false;
-		data += hole - at;
+		if (hole <= at) {
+			*data = st->st_size;
+			break;
+		}
+		*data += hole - at;
 	}
 	lseek(fd, 0, SEEK_SET);
-	return data < enough;
+	return n == EXTENTS_MAX || *data == st->st_size ? st->st_size : hole;
+}
+
+off_t rooted_data_end(int fd, const struct stat *st)
+{
+	off_t data;
+
+	return data_end(fd, st, &data);
+}
+
+/* Is the file nearly all holes? A large size costs its owner nothing: 8 KiB on disk may claim 40
+ * GB. */
+static bool is_hollow(int fd, const struct stat *st, bool to_data_end)
+{
+	off_t data;
+	const off_t end = data_end(fd, st, &data), size = to_data_end ? end : st->st_size;
+
+	return st->st_size && (!end || (size >= HOLLOW_BYTES_MIN && data < size / HOLLOW_PARTS));
 }
 
 static bool is_same_file(const struct stat *a, const struct stat *b)
@@ -257,7 +277,8 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
 /* Opens the regular file *st for reading, of which `place` is an O_PATH descriptor: through /proc,
  * so that it is the same one whatever its name means by now. In a system without /proc (chroot,
  * initramfs): by its name once more; another file that has the name by now is not read. */
-static int open_again(int place, const char *root, const char *path, const struct stat *st)
+static int open_again(int place, const char *root, const char *path, const struct stat *st,
+		      bool to_data_end)
 {
 	const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 	struct stat opened;
@@ -272,14 +293,14 @@ static int open_again(int place, const char *root, const char *path, const struc
 		return fd;
 	if (fstat(fd, &opened) || !is_same_file(&opened, st))
 		e = ESTALE;
-	else if (!is_hollow(fd, &opened))
+	else if (!is_hollow(fd, &opened, to_data_end))
 		return fd;
 	close(fd);
 	errno = e;
 	return -1;
 }
 
-int rooted_open(const char *root, const char *path, bool follow)
+static int open_place(const char *root, const char *path, bool follow, bool to_data_end)
 {
 	int place = find(root, path, follow), fd = -1, e = ENODEV;
 	struct stat st;
@@ -291,12 +312,22 @@ int rooted_open(const char *root, const char *path, bool follow)
 	} else if (S_ISLNK(st.st_mode)) {
 		e = ELOOP;
 	} else if (S_ISREG(st.st_mode)) {
-		fd = open_again(place, root, path, &st);
+		fd = open_again(place, root, path, &st, to_data_end);
 		e = errno;
 	}
 	close(place);
 	errno = e;
 	return fd;
+}
+
+int rooted_open(const char *root, const char *path, bool follow)
+{
+	return open_place(root, path, follow, false);
+}
+
+int rooted_open_to_data_end(const char *root, const char *path)
+{
+	return open_place(root, path, true, true);
 }
 
 int rooted_stat(const char *root, const char *path, bool follow, struct stat *st)

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 
@@ -23,6 +24,12 @@
  * FIFO ever is (ENODEV). A large file that is nearly all holes fails with EFBIG, and, if `follow`
  * is false, a link as last component with ELOOP. Returns a descriptor, or -1 with errno. */
 int rooted_open(const char *root, const char *path, bool follow);
+/* The same, following links, for who reads no further than rooted_data_end(): a hole behind that is
+ * allowed. */
+int rooted_open_to_data_end(const char *root, const char *path);
+/* Where the data of an open file ends: its size, but for large files that end in a hole and have
+ * few data. */
+off_t rooted_data_end(int fd, const struct stat *st);
 /* stat() of the file, without opening it for reading. Returns 0, or -1 with errno. */
 int rooted_stat(const char *root, const char *path, bool follow, struct stat *st);
 /* The path with all links resolved; it begins with `root` as given. Returns false if there is no

@@ -266,7 +266,8 @@ int elf_image_open_fd(struct elf_image **ret, int fd, const char *name, struct e
 		return err_set(err, ERR_FORMAT, name, "empty, or not a regular file");
 	if (zip_name_in(name) && zip_is_one(fd))
 		return open_in_archive(ret, fd, &st, name, err);
-	size = (size_t)st.st_size;
+	/* The kernel runs files with anything behind their segments. */
+	size = (size_t)rooted_data_end(fd, &st);
 	p = mmap(NULL, size, PROT_READ, SHOWN_AS_IS, fd, 0);
 	if (p == MAP_FAILED)
 		return err_errno(err, errno, name, "map");
@@ -329,12 +330,12 @@ int elf_image_open_named(struct elf_image **ret, const struct elf_image *by, con
 
 int elf_image_reopen(const struct elf_image *img)
 {
-	int fd = img->file.ino ? rooted_open(img->root, img->path, true) : -1;
+	int fd = img->file.ino ? rooted_open_to_data_end(img->root, img->path) : -1;
 	struct stat st;
 
 	if (fd < 0 ||
 	    (!fstat(fd, &st) && st.st_dev == img->file.dev && st.st_ino == img->file.ino &&
-	     (uint64_t)st.st_size == img->size && mtime_ns(&st) == img->mtime_ns))
+	     (uint64_t)rooted_data_end(fd, &st) == img->size && mtime_ns(&st) == img->mtime_ns))
 		return fd;
 	close(fd);
 	return -1;

@@ -247,10 +247,10 @@ static bool archive_of(const char *path, char out[PATH_MAX])
 int zip_rooted_open(const char *root, const char *path)
 {
 	char archive[PATH_MAX];
-	int fd = rooted_open(root, path, true);
+	int fd = rooted_open_to_data_end(root, path);
 
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR) && archive_of(path, archive))
-		fd = rooted_open(root, archive, true);
+		fd = rooted_open_to_data_end(root, archive);
 	return fd;
 }
 

@@ -34,8 +34,8 @@ bool zip_named(const struct zip *z, int fd, const char *name, struct zip_part *r
 /* A file in an archive has the path "ARCHIVE!/NAME", as in simpleperf's recordings. Where NAME
  * begins; NULL: the path has no such part. */
 const char *zip_name_in(const char *path);
-/* Like rooted_open() and rooted_stat() (base/rooted.h). If there is no file with that path and it
- * names one in an archive, opens the archive. */
+/* Like rooted_open_to_data_end() and rooted_stat() (base/rooted.h). If there is no file with that
+ * path and it names one in an archive, opens the archive. */
 int zip_rooted_open(const char *root, const char *path);
 int zip_rooted_stat(const char *root, const char *path, struct stat *st);
 

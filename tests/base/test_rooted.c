@@ -98,6 +98,19 @@ static void test_given_root(void **state)
 	assert_int_equal(real[0], '/');
 }
 
+/* A hole at the end alone is allowed to who stops before it. */
+static void check_data_end(off_t want)
+{
+	struct stat st;
+	int fd = rooted_open_to_data_end(NULL, "sparse");
+
+	assert_true(fd >= 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_true(st.st_size > want);
+	assert_int_equal(rooted_data_end(fd, &st), want);
+	close(fd);
+}
+
 static void test_sparse(void **state)
 {
 	char page[4096] = {1};
@@ -110,6 +123,7 @@ static void test_sparse(void **state)
 	close(rooted_open(NULL, "sparse", true)); /* small ones may be */
 	assert_int_equal(truncate("sparse", 1ll << 32), 0);
 	expect_error("sparse", true, EFBIG);
+	check_data_end(sizeof page);
 	/* A tenth of it in pieces of 64 KiB. */
 	assert_int_equal(truncate("sparse", 100 << 20), 0);
 	for (i = 0; i < 160 * 16; i++)
