@@ -27,13 +27,7 @@
 
 /* Limits: of processes, of methods and of code that stacks may name; of what is written of one
  * process. */
-enum {
-	PROCESSES_MAX = 4096,
-	METHODS_MAX = 1 << 16,
-	PLACES_MAX = 1 << 16,
-	LOG_MAX = 128 << 20,
-	TRIES_MAX = 32
-};
+enum { PROCESSES_MAX = 4096, METHODS_MAX = 1 << 16, PLACES_MAX = 1 << 16, LOG_MAX = 128 << 20 };
 
 /* Parts of pages that count as one place. */
 enum { LINE_BYTES = 64 };
@@ -445,17 +439,20 @@ static uint64_t find_libjvm(pid_t pid)
 	return start;
 }
 
-/* A JVM that has just started is not ready to be read: it is tried again. */
+/* A JVM that has just started is not ready to be read: it is tried again as long as it runs, in the
+ * intervals and at the cost of all readings (plan_next()). */
 static void open_jvm(struct process *p)
 {
 	uint64_t base;
 
-	if (p->hotspot || p->tries >= TRIES_MAX)
+	if (p->hotspot)
 		return;
 	errno = 0;
 	base = find_libjvm(p->pid);
 	if (!base) {
-		p->ended_early = !p->tries && errno != EACCES && errno != EPERM;
+		if (errno == EACCES || errno == EPERM)
+			(void)err_errno(&p->why, errno, "/proc/PID/maps", "open");
+		p->ended_early = !p->tries && !p->why.code;
 		return;
 	}
 	p->tries++;
@@ -709,6 +706,11 @@ static void note_process(struct process *p, struct capture_result *r)
 	else if (p->why.code != ERR_OK && p->why.code != ERR_NOT_FOUND)
 		capture_note(r, "process %d: %s %s: its Java code has no names", (int)p->pid,
 			     p->why.source, p->why.what);
+	if (p->is_jvm && p->hotspot && p->ranges.v.n && p->log.bytes.n <= CODE_LOG_HEADER_BYTES)
+		capture_note(r,
+			     "process %d: its JVM shows no code that could be read: its Java code "
+			     "has no names",
+			     (int)p->pid);
 	if (p->copy.error == EACCES || p->copy.error == EPERM)
 		capture_note(r,
 			     "process %d has code without a file, which this user may not read: "

@@ -11,25 +11,33 @@
 #define WITH(names, stacks) names, names "; " stacks
 #define ALONE(text)	    text, text
 #define V8_FLAGS	    "node --perf-basic-prof --interpreted-frames-native-stack"
+#define JAVA_FLAGS                                                          \
+	"java -XX:+PreserveFramePointer -XX:+UnlockDiagnosticVMOptions "    \
+	"-XX:+DumpPerfMapAtExit (JDK 17 or later; of one that still runs: " \
+	"jcmd PID Compiler.perfmap)"
 #define V8_COPIED                                                                        \
 	"what ran for a moment only, regular expressions and WebAssembly have no names " \
 	"here; " V8_FLAGS " names them"
 #define V8_HELP                                                                            \
 	"record with `capture`, which reads V8's functions from outside, without a flag; " \
 	"or " V8_FLAGS
+#define V8_NOT_READ                                                                      \
+	"`capture` has read no function of V8 there, which takes what not all programs " \
+	"export (v8dbg_*); " V8_FLAGS " may name them"
 
 /* By the beginning of the name of a file that the process has mapped. Each was tried with the
  * release in Debian 12, Python's and Java's with later ones; -perfmap is by QEMU's manual. */
 static const struct {
 	const char *name, *if_copied, *help;
+	const char *not_read; /* capture reads names, but has not read these; NULL: it does not */
 } runtimes[] = {
 	{"libjvm.so",
 	 ALONE("record with `capture`, which reads the JVM's code from outside, without a flag; "
-	       "with perf: java -XX:+PreserveFramePointer -XX:+UnlockDiagnosticVMOptions "
-	       "-XX:+DumpPerfMapAtExit (JDK 17 or later; of one that still runs: "
-	       "jcmd PID Compiler.perfmap)")},
-	{"libnode.so", V8_COPIED, V8_HELP},
-	{"node", V8_COPIED, V8_HELP},
+	       "with perf: " JAVA_FLAGS),
+	 "`capture` has not read this code in the JVM, or not in time; what it said at its end "
+	 "tells if it read nothing; names, too: " JAVA_FLAGS},
+	{"libnode.so", V8_COPIED, V8_HELP, V8_NOT_READ},
+	{"node", V8_COPIED, V8_HELP, V8_NOT_READ},
 	{"beam.smp", ALONE("ERL_AFLAGS=\"+JPperf true\" gives names and frame pointers "
 			   "(Erlang/OTP 25 or later)")},
 	{"php", WITH("php -d opcache.jit_debug=16 gives names",
@@ -76,12 +84,29 @@ static bool has_copies(const struct loaded *p, uint32_t pid)
 	return p->jit && !jit_codes_recorded(p->jit, pid, &d, NULL) && d && jitdump_has_memory(d);
 }
 
+static bool is_of_capture(const struct loaded *p)
+{
+	const struct perf_file_info *i = perf_file_info(p->file);
+
+	return i->n_cmdline && strstr(base_name(i->cmdline[0]), "capture");
+}
+
+/* Of a recording that had the means to name what runtime `k` runs. */
+static const char *not_read_help(const struct loaded *p, size_t k)
+{
+	const bool any = k != JAVA && p->jit && jit_codes_names(p->jit).named;
+
+	return any ? runtimes[k].if_copied : runtimes[k].not_read;
+}
+
 const char *report_runtime_help(const struct loaded *p, uint32_t pid)
 {
 	const size_t k = find_runtime(p, pid);
 
 	if (k == RUNTIMES)
 		return NULL;
+	if (runtimes[k].not_read && is_of_capture(p))
+		return not_read_help(p, k);
 	return has_copies(p, pid) ? runtimes[k].if_copied : runtimes[k].help;
 }
 

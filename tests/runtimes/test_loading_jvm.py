@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP"], "tests", "e2e"))
-from common import CAPTURE, Tap, children, have, need_events, run, until  # noqa: E402
+from common import CAPTURE, RESOLVE, Tap, children, have, need_events, run, until  # noqa: E402
 
 tap = Tap()
 need_events()
@@ -19,6 +19,7 @@ PROGRAM = r"""
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -30,12 +31,19 @@ int main(int argc, char **argv) {
 	if (fd < 0 || fstat(fd, &st)) return 1;
 	void *raw = mmap(NULL, st.st_size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 	if (raw == MAP_FAILED) return 1;
-	work(100);
+	work(argc > 3 ? atoi(argv[3]) : 100);
 	if (argc > 2) {
 		munmap(raw, st.st_size);
 		if (!dlopen(argv[1], RTLD_NOW)) { fprintf(stderr, "%s\n", dlerror()); return 1; }
 	}
-	work(400);
+	work(argc > 3 ? 1500 : 400);
+	if (argc > 4) { /* mov $10000000,%ecx; 1: dec %ecx; jne 1b; ret */
+		static const unsigned char bytes[] = {0xb9, 0x80, 0x96, 0x98, 0, 0xff, 0xc9, 0x75, 0xfc, 0xc3};
+		void *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (code == MAP_FAILED) return 1;
+		memcpy(code, bytes, sizeof bytes);
+		for (int i = 0; i < 100; i++) ((void (*)(void))code)();
+	}
 	return 0;
 }
 """
@@ -87,4 +95,11 @@ found = notes("./loads", libraries[0])
 tap.check(len(found) == 1 and "could not be read, or not yet" in found[0], "a JVM that is never loaded: not that it has no tables", found)
 found = notes("./loads", libraries[0], "load")
 tap.check(not found, "a JVM that is loaded later is read then", found)
+found = notes("./loads", libraries[0], "load", "9000")
+tap.check(not found, "a JVM that takes long to be loaded, too", found)
+found = notes("./loads", libraries[0], "load", "100", "code")
+tap.check(len(found) == 1 and "shows no code that could be read" in found[0], "a JVM that shows nothing: that is said", found)
+
+said = run([RESOLVE, "-f", "folded", "-o", "x.folded", "x.data"]).stderr
+tap.check("has not read this code in the JVM" in said and "record with `capture`" not in said, "a recording of capture: not that capture would help", said)
 tap.end()

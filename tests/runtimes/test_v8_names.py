@@ -122,6 +122,21 @@ def another_name(name):
     tap.check(named >= 0.8 * n and not wrong, f"a child of {name}: {100 * named / max(n, 1):.1f} % have names", wrong)
 
 
+def exports_nothing():
+    """A node that does not say where V8's objects have what: resolve must not say that but a little has no name."""
+    with open(os.path.realpath(shutil.which("node")), "rb") as f:
+        program = f.read()
+    if b"\0v8dbg_TaggedSize\0" not in program:
+        return tap.skip("a node without v8dbg_*", "it is not in the program")
+    with open("node-own", "wb") as f:
+        f.write(program.replace(b"\0v8dbg_TaggedSize\0", b"\0v8dbg_TaggedSiz_\0"))
+    os.chmod("node-own", 0o755)
+    run([CAPTURE, "-q", "-F", "1999", "-e", "cpu-clock:u", "-o", "x.data", "--", "./node-own", "names.js", "500"])
+    p = run([RESOLVE, "-f", "folded", "x.data"])
+    return tap.check("JS:" not in p.stdout and "has read no function of V8" in p.stderr and "a moment only" not in p.stderr, "a node without v8dbg_*: that is said",
+                     p.stderr)
+
+
 def main():
     if NO_EVENTS:
         return tap.skip("V8's names", NO_EVENTS)
@@ -147,6 +162,7 @@ def main():
         tap.check(all(kinds[k] for k in wanted), f"{what}: kinds {wanted}", kinds)
     for name in "node-22", "server":
         another_name(name)
+    exports_nothing()
     return 0
 
 
