@@ -122,6 +122,26 @@ static void report_other_events(const struct resolve *r, const struct profile *p
 	event_set_done(&events);
 }
 
+/* Each hit costs the program time, and they are in no output of calls. */
+static void report_jumps(const struct resolve *r, const struct profile *p)
+{
+	struct spans s = {0};
+	size_t n_begin = 0, n_end = 0;
+
+	for (size_t i = 0; r->format->lists_calls && i < p->log.n; i++) {
+		const char *event = strtab_get(&p->strings, p->events.v[p->log.v[i].event].name);
+
+		n_begin += span_role_of(event) == SPAN_BEGINS;
+		n_end += span_role_of(event) == SPAN_ENDS;
+	}
+	if (n_end > 2 * n_begin && !spans_find(&s, p, NULL) && s.n_jumps_within > s.v.n)
+		fprintf(stderr,
+			"resolve: %s: %zu of %zu hits of ways out are jumps within functions (goto "
+			"*p, as in interpreters), which are not shown\n",
+			input_name(r->inputs.v[0]), s.n_jumps_within, n_end);
+	spans_done(&s);
+}
+
 static int exit_code(const struct resolve *r)
 {
 	return r->damaged || r->interrupted || r->below || (r->strict && r->is_poor) ? EXIT_DAMAGED
@@ -365,6 +385,8 @@ static void say_notes(struct resolve *r, struct loaded *in)
 		report_no_label(r, in->profile);
 	if (!r->quiet && !r->explain)
 		report_other_events(r, in->profile);
+	if (!r->quiet && !r->explain)
+		report_jumps(r, in->profile);
 	if (in->file)
 		input_hints(r, in);
 }

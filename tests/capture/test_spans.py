@@ -195,6 +195,8 @@ results = [r for r in re.findall(r"(?:with_frame|without)(?:\(.*\))? = (\d+);?$"
 told = run(["./gotos"]).stdout.split()
 tap.check(sorted(results) == sorted(told + ["3"]) and "return:" not in text and text.count("calls()") == 3,
           "goto *p: a jump within a function is neither its end nor an event", told, text)
+told = [run([RESOLVE, "-f", "trace", "-o", os.devnull, name]).stderr for name in ("gotos.data", "perf.data")]
+tap.check(re.search(r"gotos.data: 20 of 27 hits of ways out are jumps within functions", told[0]) and "jumps within" not in told[1], "how many jumps are not shown", told)
 
 # ---- recursion that is deeper than the copy of a stack ---------------------------------------------
 for room, n in ((16, 1500), (256, 600)):
