@@ -26,7 +26,9 @@
 #define UPROBE_PMU "/sys/bus/event_source/devices/uprobe"
 #define GROUP	   "unspool_"
 /* A constant of the place: what another function will return is not in its register yet. */
-#define JUMPED(digit)	" jumped=\\" digit ":u8"
+#define JUMPED(digit) " jumped=\\" digit ":u8"
+/* Likewise: the first instruction is the head of a loop, whose rounds are no calls. */
+#define LOOPS(digit)	" loops=\\" digit ":u8"
 #define LIST_BYTES_MAX	((size_t)64 << 20)
 #define REMOVE_ATTEMPTS 20
 #define REMOVE_WAIT_US	10000
@@ -145,6 +147,7 @@ struct batch {
 	const char *name, *path;
 	char letter; /* p: entry, r: return */
 	bool is_span_end;
+	bool says_loops;
 	bool with_fields;   /* those of places */
 	const char *fields; /* what is read at a hit */
 	const struct probe_place *places;
@@ -183,6 +186,7 @@ static void add_line(struct text *t, const struct batch *b, const char *file,
 		text_str(t, words);
 	}
 	text_str(t, b->fields);
+	text_str(t, !b->says_loops ? "" : p->is_loop ? LOOPS("1") : LOOPS("0"));
 	text_str(t, b->with_fields && p->fields ? p->fields : "");
 	text_str(t, !b->is_span_end ? "" : p->is_jump ? JUMPED("1") : JUMPED("0"));
 	text_char(t, '\n');
@@ -428,6 +432,7 @@ static int make_in_tracefs(struct probe_events *set, struct event *e, struct pro
 			  .letter = spec->kind == PROBE_RETURN ? 'r' : 'p',
 			  .event = e->name,
 			  .is_span_end = spec->kind == PROBE_LEAVE,
+			  .says_loops = spec->kind == PROBE_CALL && p->found.n_looping,
 			  .with_fields = target->args};
 	int rc;
 

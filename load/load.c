@@ -318,6 +318,16 @@ static void note_no_parameters(struct loaded *l, const struct load_options *opt)
 			    n, &"s"[n == 1], name);
 }
 
+static void note_rounds(struct loaded *l, uint64_t n)
+{
+	if (n)
+		loaded_note(l,
+			    "%llu hit%s of call: %s another round of a loop at the start of a "
+			    "function, no call: left out where events are listed, counted where "
+			    "hits are",
+			    (unsigned long long)n, &"s"[n == 1], n == 1 ? "is" : "are");
+}
+
 /* A share of the waiting time that is worth a word. */
 #define BARE_WAITS 0.02
 
@@ -377,6 +387,7 @@ static int weigh_by_field(struct loaded *l, const char *name, struct err *err)
 int load_profile(const struct load_options *opt, const char *path, struct loaded *ret,
 		 struct err *err)
 {
+	uint64_t n_rounds = 0;
 	int rc;
 
 	*ret = (struct loaded){.path = path};
@@ -385,13 +396,15 @@ int load_profile(const struct load_options *opt, const char *path, struct loaded
 		return rc;
 	rc = ret->format ? load_named(ret, opt, err) : load_recording(ret, opt, err);
 	if (!rc)
-		rc = profile_drop_left_out(ret->profile, err);
+		rc = profile_drop_left_out(ret->profile, &n_rounds, err);
 	if (!rc && opt->weigh == LOAD_WEIGH_DURATION)
 		rc = profile_weigh_durations(ret->profile, err);
 	if (!rc && opt->weigh_field)
 		rc = weigh_by_field(ret, opt->weigh_field, err);
-	if (!rc)
+	if (!rc) {
 		note_no_parameters(ret, opt);
+		note_rounds(ret, n_rounds);
+	}
 	if (!rc && !ret->format)
 		note_bare_waits(ret);
 	return rc ? rc : bound(ret, err);

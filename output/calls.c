@@ -471,7 +471,7 @@ static bool is_at_function(const struct calls *c, const struct profile_log_entry
 	return str_starts_with(name, "uprobe:") || str_starts_with(name, "u:");
 }
 
-/* "(55d0) sp=0x7ffd g=0x1 a0=1 a1=2": what stands behind the address and these two. */
+/* "(55d0) sp=0x7ffd g=0x1 a0=1 a1=2": what stands behind the address, these two, and "loops=1". */
 void calls_fields(struct calls *c, struct text *t, const struct profile_log_entry *e)
 {
 	const char *text = e->trace ? strtab_get(&c->p->strings, e->trace) : "";
@@ -481,7 +481,8 @@ void calls_fields(struct calls *c, struct text *t, const struct profile_log_entr
 	if (*text == '(' && strchr(text, ')')) {
 		text = strchr(text, ')') + 1;
 		for (text += *text == ' ';
-		     str_starts_with(text, "sp=") || str_starts_with(text, "g=");
+		     str_starts_with(text, "sp=") || str_starts_with(text, "g=") ||
+		     str_starts_with(text, "loops=");
 		     text += *text == ' ')
 			text += strcspn(text, " ");
 	}

@@ -199,13 +199,14 @@ static int add_exits(struct search *s, const struct func *f)
 }
 
 /* Go's functions begin again once their stack has grown, which is no loop. */
-static int note_loop(struct search *s, const struct func *f)
+static int note_loop(struct search *s, const struct func *f, size_t n_before)
 {
 	const struct function_code code = code_of(s, f);
 	const char *name = pattern_display_name(&s->pattern, f->name);
 
-	if (!code.n || s->ret->is_go || !code_loops_at_start(&code))
+	if (s->ret->places.n == n_before || !code.n || s->ret->is_go || !code_loops_at_start(&code))
 		return 0;
+	s->ret->places.v[n_before].is_loop = true;
 	s->ret->n_looping++;
 	if (!s->ret->looping)
 		s->ret->looping = arena_strndup(&s->ret->names, name, strlen(name));
@@ -215,6 +216,7 @@ static int note_loop(struct search *s, const struct func *f)
 static int add_function(struct search *s, const struct func *f, uint64_t plus)
 {
 	const bool checks = s->kind == PROBE_CALL && s->ret->is_go;
+	const size_t n = s->ret->places.n;
 	struct function_code code;
 
 	if (s->kind == PROBE_LEAVE)
@@ -226,9 +228,9 @@ static int add_function(struct search *s, const struct func *f, uint64_t plus)
 		s->ret->n_left_out++;
 		return 0;
 	}
-	if (!plus && (s->kind == PROBE_CALL || s->kind == PROBE_ENTRY) && note_loop(s, f))
+	if (add_place(s, f, f->start + (checks ? code_go_stack_check(&code) : plus), plus))
 		return -1;
-	return add_place(s, f, f->start + (checks ? code_go_stack_check(&code) : plus), plus);
+	return !plus && (s->kind == PROBE_CALL || s->kind == PROBE_ENTRY) ? note_loop(s, f, n) : 0;
 }
 
 /* Functions that call exit() or abort(), or loop for ever. */

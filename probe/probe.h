@@ -65,6 +65,7 @@ struct probe_place {
 	uint64_t off;	      /* in the file */
 	uint64_t ref_ctr_off; /* of the counter that switches a USDT probe on; 0: none */
 	const char *name;     /* as people read it; lives in probe_places.names */
+	bool is_loop;	      /* one that n_looping counts */
 	bool is_jump;	      /* PROBE_LEAVE: a jump to another function, which returns for it */
 	/* PROBE_USDT: where its arguments are, as tracefs takes it (" arg1=%di:s32"); lives in
 	 * probe_places.names; NULL: none are known */

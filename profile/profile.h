@@ -434,8 +434,9 @@ struct spans {
 	 * function, as of `goto *p`, which capture cannot tell from one to another. SPAN_NONE: no
 	 * end of a known span. */
 	VEC(uint32_t) of_exit;
-	VEC(uint8_t) is_end; /* by index in the log: is it the end of a span, known or not? */
-	VEC(bool) has_event; /* by event: is it one end of spans? */
+	VEC(uint8_t) is_end;   /* by index in the log: is it the end of a span, known or not? */
+	VEC(uint8_t) is_round; /* likewise: another round of a loop at a function's start? */
+	VEC(bool) has_event;   /* by event: is it one end of spans? */
 	size_t n_left, n_lost, n_open; /* not SPAN_RETURNED */
 	size_t n_without_start;	       /* ends of what began before the recording */
 	size_t n_jumps_within;
@@ -449,9 +450,10 @@ static inline bool spans_has_event(const struct spans *s, uint32_t event)
 {
 	return event < s->has_event.n && s->has_event.v[event];
 }
-/* Removes what is_left_out from the log, but for the ends of calls that stay. Returns 0 or
- * -ERR_NOMEM. */
-int profile_drop_left_out(struct profile *p, struct err *err);
+/* Removes from the log what is_left_out, but for the ends of calls that stay, and hits of probes
+ * at the start of functions that are no calls (is_round), of which *n_rounds is the number. Returns
+ * 0 or -ERR_NOMEM. */
+int profile_drop_left_out(struct profile *p, uint64_t *n_rounds, struct err *err);
 /* Makes the weight of each call its self_ns; ends of calls weigh nothing and are no samples any
  * more. Returns 0, -ERR_NOT_FOUND if there are no calls, or -ERR_NOMEM. */
 int profile_weigh_durations(struct profile *p, struct err *err);

@@ -267,6 +267,26 @@ static void leave_same_place(struct finder *f, struct thread *t, uint32_t entry,
 
 /* ---- beginnings ----------------------------------------------------------------------------- */
 
+/* A function that begins with the head of a loop (the field "loops") is entered anew with another
+ * stack pointer or another caller, or once it was left; else its loop has gone round. */
+static bool is_round(struct finder *f, uint32_t entry)
+{
+	const struct profile *p = f->p;
+	const struct profile_log_entry *e = &p->log.v[entry], *its;
+	const uint64_t sp = span_event_sp(&f->events, p, entry);
+	uint64_t loops;
+	struct thread *t;
+
+	if (!sp || !trace_number(p, e, "loops", &loops) || !loops || !(t = thread_of(f, e)))
+		return false;
+	for (size_t i = t->open.n; i-- > 0 && t->open.v[i].sp && t->open.v[i].sp <= sp;) {
+		its = &p->log.v[f->ret->v.v[t->open.v[i].span].entry];
+		if (t->open.v[i].sp == sp && its->event == e->event && its->ip == e->ip)
+			return its->node == e->node;
+	}
+	return false;
+}
+
 static int begin_span(struct finder *f, uint32_t entry, bool is_flat)
 {
 	const struct profile_log_entry *e = &f->p->log.v[entry];
@@ -549,7 +569,8 @@ static int take_event(struct finder *f, uint32_t i)
 	int rc = 0;
 
 	end_tasks(f, f->p->log.v[i].time_ns);
-	if (role.begins && f->ret->of_entry.v[i] == SPAN_NONE)
+	f->ret->is_round.v[i] = role.begins && is_round(f, i);
+	if (role.begins && !f->ret->is_round.v[i] && f->ret->of_entry.v[i] == SPAN_NONE)
 		rc = begin_span(f, i, role.is_flat);
 	if (behind != SPAN_NONE)
 		rc = begin_span(f, behind, false);
@@ -565,7 +586,7 @@ int spans_find(struct spans *ret, const struct profile *p, struct err *err)
 
 	for (size_t i = 0; !rc && i < p->log.n; i++)
 		rc = vec_push(&ret->of_entry, SPAN_NONE) || vec_push(&ret->of_exit, SPAN_NONE) ||
-		     vec_push(&ret->is_end, 0);
+		     vec_push(&ret->is_end, 0) || vec_push(&ret->is_round, 0);
 	if (!rc)
 		rc = find_next(&f) || find_stitched(&f) ? -1 : 0;
 	for (uint32_t i = 0; !rc && i < p->log.n; i++)
@@ -589,5 +610,6 @@ void spans_done(struct spans *s)
 	vec_done(&s->of_entry);
 	vec_done(&s->of_exit);
 	vec_done(&s->is_end);
+	vec_done(&s->is_round);
 	vec_done(&s->has_event);
 }

@@ -69,32 +69,44 @@ static void drop_ends(struct profile *p, const struct spans *s)
 	p->log.n = n;
 }
 
+static bool may_be_dropped(const struct profile *p, const struct profile_log_entry *e)
+{
+	uint64_t loops;
+
+	return e->is_left_out || (trace_number(p, e, "loops", &loops) && loops);
+}
+
 /* Does it stay: a sample, or the end of a call that does? */
 static bool stays(const struct profile *p, const struct spans *s, size_t i)
 {
 	const uint32_t span = s->of_exit.v[i];
 
+	if (s->is_round.v[i])
+		return false;
 	if (span != SPAN_NONE)
 		return !p->log.v[s->v.v[span].entry].is_left_out;
 	return !p->log.v[i].is_left_out;
 }
 
-int profile_drop_left_out(struct profile *p, struct err *err)
+int profile_drop_left_out(struct profile *p, uint64_t *n_rounds, struct err *err)
 {
 	struct spans s = {0};
 	size_t i, n = 0;
 	int rc;
 
-	for (i = 0; i < p->log.n && !p->log.v[i].is_left_out; i++)
+	*n_rounds = 0;
+	for (i = 0; i < p->log.n && !may_be_dropped(p, &p->log.v[i]); i++)
 		;
 	if (i == p->log.n)
 		return 0;
 	rc = spans_find(&s, p, err);
-	for (i = 0; i < p->log.n && !rc; i++)
+	for (i = 0; i < p->log.n && !rc; i++) {
+		*n_rounds += s.is_round.v[i];
 		if (stays(p, &s, i)) {
 			p->log.v[n] = p->log.v[i];
 			p->log.v[n++].is_left_out = false;
 		}
+	}
 	if (!rc)
 		p->log.n = n;
 	spans_done(&s);

@@ -54,4 +54,13 @@ p = capture("-e", "call:./loops:once", "-o", "once.data", "--", "./loops")
 tap.check("each round" not in p.stderr and calls(run([RESOLVE, "-q", "-f", "trace", "once.data"]).stdout) == ["once"], "a loop behind it: one call", p.stderr)
 p = capture("-e", "call:./loops:*", "--args", "-o", "all.data", "--", "./loops")
 tap.check(re.search(r": (rounds|outer) and 1 other jump back to the first instruction", p.stderr), "of several functions", p.stderr)
+out = run([RESOLVE, "-f", "trace", "--args", "all.data"])
+# outer's rounds call rounds(2), which goes round twice: a call within it in each of its three
+tap.check(sorted(calls(out.stdout)) == sorted(["main"] + ["rounds"] * 6 + ["once", "outer"] + ["again", "out"] * 3), "trace: each call once, whatever its rounds", out.stdout)
+tap.check(f"{3 * 4 + 3 * 1 + 2} hits of call: are another round of a loop" in out.stderr, "what was left out is counted", out.stderr)
+tap.check(len(re.findall(r"\( +[\d.]+ ms\): \S+ (?:rounds|once|outer)\(.*\) = [789]\b", out.stdout)) == 8, "and each has its end", out.stdout)
+out = run([RESOLVE, "-q", "-f", "folded", "--weigh", "duration", "all.data"]).stdout
+main = re.search(r"\( *([\d.]+) ms\): \S+ main\(", run([RESOLVE, "-q", "-f", "trace", "all.data"]).stdout)
+total = sum(int(line.rpartition(" ")[2]) for line in out.splitlines()) / 1e6
+tap.check(main and abs(total - float(main[1])) < .01, "--weigh duration: together as long as main", main, total, out)
 tap.end()
