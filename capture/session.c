@@ -438,6 +438,9 @@ static void note_looping(struct session *s, const struct event *e, const struct 
 		     e->name, found->looping, others, &"s"[more > 0]);
 }
 
+/* MAX_URETPROBE_DEPTH in include/linux/uprobes.h */
+#define PENDING_RETURNS "64"
+
 static void note_places(struct session *s, const struct event *e)
 {
 	const struct probe_event *p = s->probes.made.v[s->probes.made.n - 1];
@@ -457,6 +460,11 @@ static void note_places(struct session *s, const struct event *e)
 			"%s: Go's programs end when a stack grows while such a probe waits for "
 			"a return: call:%s has no such fault",
 			e->name, strchr(e->name, ':') + 1);
+	else if (p->kind == PROBE_RETURN && !e->is_kernel_probe)
+		capture_note(s->result,
+			     "%s: the kernel follows " PENDING_RETURNS " returns of a thread at a "
+			     "time, and tells no end of calls that are nested deeper: call: does",
+			     e->name);
 	if (found->by_last_part && found->places.n && p->kind != PROBE_LEAVE)
 		capture_note(s->result, "%s: taken for %s%s", e->name,
 			     found->places.v[0].inlined ? found->places.v[0].inlined
