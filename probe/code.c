@@ -36,7 +36,9 @@ static bool step_x86(const uint8_t *code, size_t at, size_t n, struct insn_x86_6
 
 	if (!insn_x86_64_read(code + at, n - at, &in))
 		return false;
-	*ret = (struct step){.bytes = in.bytes, .target = (int64_t)at + in.bytes + in.imm};
+	/* The immediate of what is no jump may be any number. */
+	*ret = (struct step){.bytes = in.bytes,
+			     .target = (int64_t)(at + in.bytes + (uint64_t)in.imm)};
 	if (in.map == MAP_0F && in.op >> 4 == 8)
 		ret->way = WAY_BRANCH;
 	if (in.map == MAP_ONE_BYTE && !in.is_vex) {
