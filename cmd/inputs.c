@@ -100,13 +100,47 @@ static int load_part(struct resolve *r, const char *path, struct loaded *in, str
 /* ---- a difference -----------------------------------------------------------------------------
  */
 
+/* What the weights of each side are. */
+struct measured {
+	char event[2][256]; /* without modifiers; empty: not known */
+	bool is_ns[2];
+};
+
+static void note_measured(struct measured *m, const struct profile *p, const struct event_set *set,
+			  bool is_new)
+{
+	const struct profile_event *e = &p->events.v[event_set_main(set, p)];
+	const char *name = strtab_get(&p->strings, e->name);
+
+	snprintf(m->event[is_new], sizeof m->event[is_new], "%s", name);
+	if (!strchr(name, '/') && strrchr(name, ':') && !strpbrk(strrchr(name, ':') + 1, "_."))
+		m->event[is_new][strrchr(name, ':') - name] = 0;
+	m->is_ns[is_new] = profile_event_is_clock(e);
+}
+
+/* Shares of what was measured by other events are drawn side by side if that is asked for, but it
+ * is said. */
+static void report_measured(const struct resolve *r, const struct measured *m)
+{
+	const char *base = m->event[0], *new = m->event[1];
+
+	if (r->quiet || !*base || !*new || !strcmp(base, new))
+		return;
+	fprintf(stderr,
+		"resolve: the base's weights are %s%s, the new one's %s%s: their difference says "
+		"little; --event chooses\n",
+		base, m->is_ns[0] ? " (ns)" : "", new, m->is_ns[1] ? " (ns)" : "");
+}
+
 /* Adds a profile to one side of a difference. */
 static int absorb_side(struct resolve *r, struct profile *both, const struct profile *one,
-		       bool is_new, struct err *err)
+		       bool is_new, struct measured *m, struct err *err)
 {
 	struct event_set events;
 	int rc = event_set_make(&events, one, r->output.event, err);
 
+	if (!rc)
+		note_measured(m, one, &events, is_new);
 	if (!rc)
 		rc = output_add_run(&r->output.diff, both, one, &events, is_new, err);
 	event_set_done(&events);
@@ -115,7 +149,7 @@ static int absorb_side(struct resolve *r, struct profile *both, const struct pro
 
 /* Adds all inputs of one side; each is a run. */
 static int load_side(struct resolve *r, struct profile *both, const char *const *paths, size_t n,
-		     bool is_new, struct err *err)
+		     bool is_new, struct measured *m, struct err *err)
 {
 	size_t i;
 	int rc = 0;
@@ -127,7 +161,7 @@ static int load_side(struct resolve *r, struct profile *both, const char *const 
 		if (!rc)
 			input_hints(r, &in);
 		if (!rc)
-			rc = absorb_side(r, both, in.profile, is_new, err);
+			rc = absorb_side(r, both, in.profile, is_new, m, err);
 		/* The next run finds the names. */
 		if (!rc && !in.format)
 			symbolizer_save(in.symbolizer);
@@ -154,12 +188,15 @@ static int load_difference(struct resolve *r, struct profile **ret, struct err *
 {
 	unsigned beside = r->format->keep & (PROFILE_KEEP_PIDS | PROFILE_KEEP_LOG);
 	struct profile *both = profile_new(PROFILE_KEEP_TIDS | beside);
+	struct measured m = {0};
 	int rc = both ? load_side(r, both, (const char *const *)r->diff.paths[0].v,
-				  r->diff.paths[0].n, false, err)
+				  r->diff.paths[0].n, false, &m, err)
 		      : err_nomem(err);
 
 	if (!rc)
-		rc = load_side(r, both, r->inputs.v, r->inputs.n, true, err);
+		rc = load_side(r, both, r->inputs.v, r->inputs.n, true, &m, err);
+	if (!rc)
+		report_measured(r, &m);
 	if (!rc && !r->quiet && r->diff.paths[0].n + r->inputs.n > 2)
 		report_sides(r);
 	r->output.diff.sides[0].name = r->diff.paths[0].n == 1 ? r->diff.paths[0].v[0] : NULL;

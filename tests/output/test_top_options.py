@@ -87,6 +87,13 @@ changes = [tuple(m) for m in re.findall(r"^ +([\d.]+)% +([\d.]+)% +([+-][\d.]+)%
 tap.check(changes == [("10.00", "50.03", "+40.03", " ", "c"), ("50.00", "27.79", "-22.21", " ", "a"), ("40.00", "22.18", "-17.82", " ", "b")],
           "--diff: shares of both sides, the largest change first", changes)
 tap.check("  main\n" not in top("--diff", "base.folded", "new.folded") and "nothing changed" in top("--diff", "base.folded", "base.folded"), "--diff of the same: nothing changed")
+for event in "cycles:u", "page-faults":
+    with open(f"{event[:4]}.txt", "w") as f:
+        f.write(f"p 1/1 1.000000: 10 {event}:\n\t401000 main+0x0 (/bin/p)\n\np 1/1 2.000000: 20 {event}:\n\t401000 main+0x0 (/bin/p)\n\n")
+said = run([RESOLVE, "-f", "top", "--diff", "cycl.txt", "page.txt"], check=False).stderr
+tap.check("the base's weights are cycles, the new one's page-faults" in said, "--diff of different events says so", said)
+said = run([RESOLVE, "-f", "top", "--diff", "cycl.txt", "cycl.txt"], check=False).stderr
+tap.check("weights" not in said, "of the same event it does not", said)
 with open("tenfold.folded", "w") as f:
     f.write("main;a 50000\nmain;b 40000\nmain;c 10000\n")
 text = top("--diff", "base.folded", "tenfold.folded")
