@@ -25,16 +25,16 @@ tap = Tap()
 drawn = Drawn(11)
 side, FUNCTIONS = drawn.side, drawn.functions
 base = side("base")
-alarms = suspects = found = others = 0
+red = suspects = found = others = 0
 JOBS = 40 if LONG else 16
 for job in range(JOBS):
     code, r = findings("--base", *side("a"), "--new", *side("b"))
-    alarms += code != 0
+    red += code != 0
     suspects += bool(of(r, "suspect"))
     code, r = findings("--base", *side("a"), "--new", *side("b", change={"f3": 1.25}))
     found += ("f3", "self") in of(r, "REGRESSED")
     others += len(of(r, "REGRESSED", "NEW") - {("f3", "self")})
-tap.check(alarms <= 1, f"nothing changed: {alarms} of {JOBS} jobs fail, {suspects} have a suspect", alarms)
+tap.check(red <= 1, f"nothing changed: {red} of {JOBS} jobs fail, {suspects} have a suspect", red)
 tap.check(found >= JOBS * .9 and others <= 2, f"one function of 4 % a quarter slower: found in {found} of {JOBS} jobs, {others} others", (found, others))
 
 new = side("new", change={"f3": 1.3})
