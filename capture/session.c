@@ -200,6 +200,9 @@ static void fill_attrs(struct session *s)
 		 * is removed when that one ends. */
 		side.stays |= s->events[i].is_probe;
 	}
+	/* Of threads that live for less than some periods clocks then see twice as much. Where time
+	 * off the processor is recorded, switches are many, and their records tell it all. */
+	side.stays |= !s->opt->off_cpu && !s->opt->wall;
 	/* Threads that are not sampled also map code that the sampled ones run. */
 	side.inherit = !s->all_processes;
 	side.enable_on_exec = s->command_pid != 0;

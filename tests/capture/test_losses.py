@@ -146,7 +146,7 @@ tap.check("load" in out, "storm: perf reads it")
 
 # ---- what inheritance hides: threads that end before their first period ---------------------------------
 # Of such threads nearly all time is the kernel's.
-p = capture("-v", "-F", 299, "-o", "short.data", "--", load, "storm", N)
+p = capture("-v", "-F", 299, "-o", "short.data", "--", load, "storm", 5 * N)  # 60 ms per 100, and below 20 periods nothing is said
 periods = sum(s.period for s in PerfData("short.data").samples())
 if MAY_KERNEL:
     tap.check("short-lived" in p.stderr and periods < 0.85 * counted(p),
