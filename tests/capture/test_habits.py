@@ -55,9 +55,12 @@ p = capture("-e", "dummy", "-o", "dummy.data", "--", "true")
 tap.check(p.n_samples == 0 and p.returncode == 0, "-e dummy: no samples", p.stderr)
 
 # ---- options ---------------------------------------------------------------------------------------------
-for options in (["-N", "-B", "-T", "-R", "-P"], ["-z"], ["-z3"], ["-r", "50"], ["--all-user"], ["-i"], ["--sample-cpu", "--buildid-all", "--aio=2"], ["--inherit"]):
+for options in (["-N", "-B", "-T", "-R", "-P"], ["-z"], ["-z3"], ["--all-user"], ["-i"], ["--sample-cpu", "--buildid-all", "--aio=2"], ["--inherit"]):
     p = capture(*options, "-o", "opt.data", "--", load, "spin", 0.02, check=False)
     tap.check(p.returncode == 0 and p.n_samples is not None, f"{' '.join(options)}: accepted", p.stderr)
+p = capture("-r", "50", "-o", "opt.data", "--", load, "spin", 0.02, check=False)
+tap.check(p.returncode == 0 or (os.geteuid() and p.returncode == 2 and "--realtime 50: this needs root (CAP_SYS_NICE), or ulimit -r 50" in p.stderr),
+          "-r 50: accepted, or who may not is told what it takes", p.stderr)
 for options, word in ((["-b"], "branch"), (["--switch-output"], "-p PID"), (["--overwrite"], "--duration"),
                       (["--off-cpu-thresh", "5"], "resolve --off-cpu-thresh"), (["-k", "tai"], "CLOCK_MONOTONIC"), (["--filter", "x"], "which event"), (["--threads"], "leave it out"),
                       (["--all-kernel"], ":k"), (["--max-size", "lots"], "100M"), (["--dry-run"], "--check"), (["--setup-filter", "pin"], "resolve --comm"),
