@@ -542,7 +542,8 @@ static void stop_command(struct recording *r)
 }
 
 /* Is the recording over, but not what the command does? That goes on at its own speed; but a
- * command that only says how long others are recorded, or feeds a pipe that nobody reads, ends. */
+ * command that only says how long others are recorded, or feeds a pipe whose reader has ended,
+ * ends. */
 static bool command_goes_on(const struct recording *r, bool failed)
 {
 	return r->child.pid && !*r->stop &&

@@ -19,7 +19,7 @@ struct followed {
 	uint32_t look; /* rises */
 };
 
-/* Zeroed, but for the synth's folders: nobody is followed. */
+/* Zeroed, but for the synth's folders: no process is followed. */
 struct follow {
 	struct synth synth; /* its emit() is set by follow_process() */
 	/* Receives records that are new. Returns 0, or nonzero to stop. */

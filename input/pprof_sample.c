@@ -121,7 +121,7 @@ static int add_values(struct pprof_reader *r, struct profile_sample *s, struct e
 	return 0;
 }
 
-/* Removes the innermost frames that nobody wants to see. */
+/* Removes the innermost frames that drop_frames of the profile names. */
 static void drop_frames(struct pprof_reader *r)
 {
 	size_t n = r->stack.n < r->stack_prunes.n ? r->stack.n : r->stack_prunes.n;

@@ -1,6 +1,6 @@
 /* task_state.h - what threads are doing, in words. Private to reader/.
  *
- * "sleeping", "uninterruptible" ..: the same pointers, whoever says it. */
+ * "sleeping", "uninterruptible" ..: a state has one pointer, wherever it was read. */
 #ifndef READER_TASK_STATE_H
 #define READER_TASK_STATE_H
 

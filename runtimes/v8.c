@@ -28,10 +28,10 @@ enum { TAG = 1, LENGTH_AT = 8, FUNCTION_TYPES = 16 };
 /* Functions that are read, and then read again, together. */
 enum { TOGETHER = 256 };
 
-/* Functions without a name are none to readers: what is there is not known from then on. */
 /* After a change others are expected for so long. */
 #define CHANGES_NS 5000000000ull
-#define NOT_KNOWN  ""
+/* Functions without a name are none to readers: what is there is not known from then on. */
+#define NOT_KNOWN ""
 
 int v8_open(struct v8 **ret, pid_t pid, uint64_t file, struct err *err)
 {
