@@ -199,11 +199,11 @@ read = 1 << 4  # PERF_SAMPLE_READ
 tap.check(p.n_samples == 40 and not any(a["sample_type"] & read for a in PerfData("older.data").attrs), "an older kernel: no hit is lost, too", p.n_samples, p.stderr)
 if tuple(map(int, os.uname().release.split(".")[:2])) >= (6, 12):
     stay = {}
-    for name, words in (("probe", ["-e", "uprobe:./work:work"]), ("clock", ["-e", "cpu-clock"]), ("waits", ["--off-cpu"])):
+    for name, words in (("probe", ["-e", "uprobe:./work:work"]), ("clock", ["-e", "cpu-clock"]), ("waits", ["--off-cpu"]), ("wall", ["--wall"])):
         run([CAPTURE, "-q", *words, "-o", "stay.data", "--", "true"], check=False)
         stay[name] = any(a["sample_type"] & read for a in PerfData("stay.data").attrs)
-    tap.check(stay == {"probe": True, "clock": False, "waits": False},
-              "threads exchange their events, which halves what a switch between them costs, unless there are probes", stay)
+    tap.check(stay == {"probe": True, "clock": True, "waits": False, "wall": False},
+              "threads exchange their events beside --off-cpu and --wall alone, where the records of switches say all", stay)
     beside = subprocess.Popen(["./work"])
     r = subprocess.Popen([CAPTURE, "-q", "-e", "uprobe:./work:work", "-o", "beside.data", "--", "./work"])
     until_open(r)
