@@ -34,15 +34,17 @@ static bool is_kernel_context(uint64_t marker)
 	       marker == CHAIN_GUEST_KERNEL || marker == CHAIN_GUEST_USER;
 }
 
-static void add(struct frame_sink *sink, struct frame f, const struct address_space *space)
+static void add(struct frame_sink *sink, struct frame f, struct signal_returns *known,
+		const struct address_space *space)
 {
 	if (sink->n == sink->max)
 		return;
-	f.map = address_space_find(space, frame_lookup_ip(&f));
+	signal_returns_place(known, space, &f);
 	sink->frames[sink->n++] = f;
 }
 
-static void add_context(const struct perf_sample *s, bool kernel, struct frame_sink *sink)
+static void add_context(const struct perf_sample *s, bool kernel, struct signal_returns *known,
+			struct frame_sink *sink)
 {
 	uint64_t context = first_context(s);
 	bool first = true, in_user_part = false, is_call;
@@ -74,17 +76,19 @@ static void add_context(const struct perf_sample *s, bool kernel, struct frame_s
 				   .how = kernel    ? FRAME_KERNEL_CHAIN
 					  : is_call ? FRAME_BRANCH_STACK
 						    : FRAME_USER_CHAIN},
-		    kernel ? s->kernel : s->space);
+		    known, kernel ? s->kernel : s->space);
 		first = false;
 	}
 }
 
-void chain_kernel_frames(const struct perf_sample *s, struct frame_sink *sink)
+void chain_kernel_frames(const struct perf_sample *s, struct signal_returns *known,
+			 struct frame_sink *sink)
 {
-	add_context(s, true, sink);
+	add_context(s, true, known, sink);
 }
 
-void chain_user_frames(const struct perf_sample *s, struct frame_sink *sink)
+void chain_user_frames(const struct perf_sample *s, struct signal_returns *known,
+		       struct frame_sink *sink)
 {
-	add_context(s, false, sink);
+	add_context(s, false, known, sink);
 }

@@ -12,6 +12,7 @@
 struct fp_state {
 	struct modules *modules;
 	const char *arch_name;
+	struct signal_returns signal_returns;
 };
 
 static int fp_init(void **state, struct modules *modules, const struct unwind_options *opt,
@@ -21,7 +22,7 @@ static int fp_init(void **state, struct modules *modules, const struct unwind_op
 
 	if (!st)
 		return err_nomem(err);
-	*st = (struct fp_state){modules, opt->arch};
+	*st = (struct fp_state){modules, opt->arch, {.modules = modules}};
 	*state = st;
 	return 0;
 }
@@ -33,7 +34,7 @@ static void fp_done(void *state)
 
 static enum unwind_stop fp_run(void *state, const struct perf_sample *s, struct frame_sink *sink)
 {
-	const struct fp_state *st = state;
+	struct fp_state *st = state;
 	const struct arch *arch = arch_find(st->arch_name, s->user_regs.abi);
 	struct frame f = {.how = FRAME_SAMPLE};
 	uint64_t fp, next, low;
@@ -47,7 +48,7 @@ static enum unwind_stop fp_run(void *state, const struct perf_sample *s, struct 
 	    !arch_reg(arch, &s->user_regs, arch->fp, &fp))
 		return UNWIND_STOP_NO_REGS;
 	for (;;) {
-		f.map = address_space_find(s->space, frame_lookup_ip(&f));
+		signal_returns_place(&st->signal_returns, s->space, &f);
 		/* The sample's own address is certain. A return address outside of code is not
 		 * one. */
 		if (f.is_return_address && (!f.map || !(f.map->prot & PROT_EXEC)))

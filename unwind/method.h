@@ -40,10 +40,28 @@ extern const struct unwind_method_ops unwind_cfi_ops;	/* our tables */
 extern const struct unwind_method_ops unwind_libdw_ops; /* libdwfl */
 extern const struct unwind_method_ops unwind_fp_ops;	/* frame pointers */
 
+/* signal_return.c: which return addresses are signal trampolines. Per unwinder; all zero but
+ * `modules` at first. Direct-mapped by address. */
+#define SIGNAL_RETURNS_KNOWN 1024
+struct signal_returns {
+	struct modules *modules;
+	struct signal_return {
+		uint64_t ip;
+		uint32_t map; /* id; 0: empty */
+		bool is_one;
+	} known[SIGNAL_RETURNS_KNOWN];
+};
+/* Sets the map of a frame of which nothing is known but its address, and marks a trampoline as no
+ * return address. */
+void signal_returns_place(struct signal_returns *s, const struct address_space *space,
+			  struct frame *f);
+
 /* callchain.c: kernel (and hypervisor, guest kernel) entries of the sample's chain, leaf first. */
-void chain_kernel_frames(const struct perf_sample *s, struct frame_sink *sink);
+void chain_kernel_frames(const struct perf_sample *s, struct signal_returns *known,
+			 struct frame_sink *sink);
 /* User entries of the sample's chain, leaf first. The callers may come from branch records, when
  * the reader has put them into the chain. */
-void chain_user_frames(const struct perf_sample *s, struct frame_sink *sink);
+void chain_user_frames(const struct perf_sample *s, struct signal_returns *known,
+		       struct frame_sink *sink);
 
 #endif

@@ -30,6 +30,7 @@ struct unwinder {
 	struct registers_of_frames *registers; /* [UNWIND_BATCH], or NULL */
 	unsigned max_user_frames;
 	struct unwind_stats stats;
+	struct signal_returns signal_returns;
 	struct frame frames[UNWIND_BATCH][FRAMES_ROW];
 	struct frame_place (*places)[FRAMES_ROW]; /* [UNWIND_BATCH], or NULL */
 };
@@ -77,7 +78,7 @@ int unwinder_new(struct unwinder **ret, struct modules *modules, const struct un
 		return err_nomem(err);
 	opt = opt ? opt : &defaults;
 	u->arch_name = opt->arch;
-	u->modules = modules;
+	u->modules = u->signal_returns.modules = modules;
 	u->max_user_frames = opt->max_frames && opt->max_frames < UNWIND_FRAMES_MAX
 				     ? opt->max_frames
 				     : UNWIND_FRAMES_MAX;
@@ -160,7 +161,7 @@ static void begin(struct unwinder *u, const struct perf_sample *s, struct frame_
 	bool in_user = s->cpumode == PERF_CPUMODE_USER;
 
 	*trace = (struct stack_trace){.frames = sink->frames, .stop = UNWIND_STOP_NONE};
-	chain_kernel_frames(s, sink);
+	chain_kernel_frames(s, &u->signal_returns, sink);
 	if (!sink->n && !in_user)
 		add_sample_ip(s, sink, true);
 	trace->n_kernel = sink->n;
@@ -239,7 +240,7 @@ static void end(struct unwinder *u, const struct perf_sample *s, struct frame_si
 		else
 			trace->edge = sink->top;
 	} else {
-		chain_user_frames(s, sink);
+		chain_user_frames(s, &u->signal_returns, sink);
 	}
 	if (!sink->n)
 		add_sample_ip(s, sink, false);
