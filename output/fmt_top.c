@@ -277,7 +277,9 @@ static int write_event(struct top *t, uint32_t event, const bool *has_event, FIL
 	hash_done(&t->row_of);
 	vec_done(&t->places);
 	free(t->totals);
+	free(t->depths);
 	t->totals = NULL;
+	t->depths = NULL;
 	tree_done(&t->tree);
 	t->tree = (struct tree){0};
 	return rc;

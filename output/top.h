@@ -56,6 +56,7 @@ struct top {
 	struct tree_symbols symbols;
 	struct tree tree;
 	uint64_t *totals; /* by node of the tree: with callees */
+	uint32_t *depths; /* likewise: how many callers; NULL before a tree of callers */
 	struct text text;
 };
 

@@ -15,7 +15,9 @@
 #include "base/sum.h"
 #include "output/fit.h"
 
-enum { INDENT = 12, LEVELS = 48, CHAIN_SHOWN = 40 };
+/* FORK_SOUGHT: how many frames behind those that are shown are searched for the next fork. Where
+ * each of 30,000 rows has 30,000 callers, nobody would wait for all. */
+enum { INDENT = 12, LEVELS = 48, CHAIN_SHOWN = 40, FORK_SOUGHT = 1000 };
 #define LEAST_PERCENT 0.5 /* as perf's */
 
 /* A frame, and the part of its weight that goes through the row's function. */
@@ -133,31 +135,64 @@ static int add_branch(struct callers *c, struct step *v, const struct branch *b,
 	return 0;
 }
 
-/* Callers without a fork are one column of names. */
-static int add_branches(struct callers *c, struct step *v, size_t n, unsigned level)
+/* True if all go on in one frame: then there is no fork up to the root. */
+static bool is_one_frame(const struct step *v, size_t n)
 {
-	size_t n_branches, shown = 0, chain = 0, i;
-	struct branch *b;
+	for (size_t i = 1; i < n; i++)
+		if (v[i].node != v[0].node)
+			return false;
+	return true;
+}
 
-	while ((b = find_branches(c->t, v, n, &n_branches)) && n_branches == 1 &&
-	       b->caller != TOP_NO_CALLER && level) {
+static void add_more(struct callers *c, size_t n, bool is_at_least)
+{
+	if (!n)
+		return;
+	text_add(&c->t->text, c->prefix.s, c->prefix.n);
+	text_str(&c->t->text, "(and ");
+	text_dec(&c->t->text, n, 0);
+	text_str(&c->t->text, is_at_least ? " or more)\n" : " more)\n");
+}
+
+/* Callers without a fork are one column of names. Moves `v` up to the next fork. Returns the
+ * branches there, of which the last may be none; NULL when out of memory. */
+static struct branch *add_chain(struct callers *c, struct step *v, size_t n, size_t *n_branches)
+{
+	struct branch *b;
+	size_t chain = 0;
+
+	while ((b = find_branches(c->t, v, n, n_branches)) && *n_branches == 1 &&
+	       b->caller != TOP_NO_CALLER) {
+		if (chain >= CHAIN_SHOWN && is_one_frame(v, n)) {
+			chain += c->t->depths[v->node];
+			*n_branches = 0;
+			break;
+		}
+		if (chain == CHAIN_SHOWN + FORK_SOUGHT)
+			break;
 		if (chain++ < CHAIN_SHOWN)
 			add_line(c, "", b->caller);
 		move_up(c->t, v, n);
 		free(b);
 	}
+	if (b && chain > CHAIN_SHOWN) {
+		const bool is_left = *n_branches == 1 && b->caller != TOP_NO_CALLER;
+
+		add_more(c, chain - CHAIN_SHOWN, is_left);
+		if (is_left)
+			*n_branches = 0;
+	}
+	return b;
+}
+
+static int add_branches(struct callers *c, struct step *v, size_t n, unsigned level)
+{
+	size_t n_branches, shown = 0, i;
+	struct branch *b =
+		level ? add_chain(c, v, n, &n_branches) : find_branches(c->t, v, n, &n_branches);
+
 	if (!b)
 		return -1;
-	if (chain > CHAIN_SHOWN)
-		chain = chain - CHAIN_SHOWN;
-	else
-		chain = 0;
-	if (chain) {
-		text_add(&c->t->text, c->prefix.s, c->prefix.n);
-		text_str(&c->t->text, "(and ");
-		text_dec(&c->t->text, chain, 0);
-		text_str(&c->t->text, " more)\n");
-	}
 	for (i = 0; i < n_branches; i++)
 		shown += b[i].caller != TOP_NO_CALLER &&
 			 top_percent(b[i].weight, c->total) >= LEAST_PERCENT;
@@ -190,6 +225,20 @@ static size_t first_place(const struct top *t, uint32_t row)
 	return from;
 }
 
+/* How many callers each node has. Parents come before their children. */
+static uint32_t *count_callers(const struct tree *tree)
+{
+	uint32_t *depths = calloc(tree->nodes.n, sizeof *depths);
+
+	for (size_t i = 1; depths && i < tree->nodes.n; i++) {
+		const uint32_t parent = tree->nodes.v[i].parent;
+
+		if (parent && tree->nodes.v[parent].parent) /* the first level are tasks */
+			depths[i] = depths[parent] + 1;
+	}
+	return depths;
+}
+
 int top_add_callers(struct top *t, uint32_t row, uint64_t total)
 {
 	struct callers c = {.t = t, .total = total};
@@ -198,6 +247,8 @@ int top_add_callers(struct top *t, uint32_t row, uint64_t total)
 	struct step *v;
 	int rc;
 
+	if (!t->depths && !(t->depths = count_callers(&t->tree)))
+		return -1;
 	while (first + n < t->places.n && t->places.v[first + n].row == row)
 		n++;
 	v = malloc((n + 1) * sizeof *v);

@@ -42,6 +42,33 @@ tap.check("from " in top("--callers", "c.folded") and "--40.00%--" not in top("-
 percents = [float(x) for x in re.findall(r"--([\d.]+)%--", top("--callers=tree", "perf.data"))]
 tap.check(len(percents) > 10 and max(percents) <= 100, "--callers=tree of a recording", percents)
 
+# One column of 40 callers, and the number of those above, however deep; a fork is sought in the next 1000 of them.
+deep = [f"f{i}" for i in range(3000)]
+with open("deep.folded", "w") as f:
+    f.write(f"p;{';'.join(deep)} 5\n")
+with open("forked.folded", "w") as f:
+    f.write(f"p;x;{';'.join(deep[:1500])} 7\np;y;{';'.join(deep[:1500])} 5\n")
+
+
+def blocks_of(path):
+    """{function: the lines below it, without what draws the tree}"""
+    found = {}
+    for line in top("--callers=tree", path).splitlines():
+        row = re.match(r" *[\d.]+% +[\d.]+% .*\] (\S+)$", line)
+        if row:
+            block = found.setdefault(row[1], [])
+        elif line.strip(" |") and not line.startswith("#"):
+            block.append(line.strip(" |"))
+    return found
+
+
+blocks = blocks_of("deep.folded")
+want = {f"f{i}": [f"--100.00%--f{i - 1}"] * (i > 0) + [f"f{j}" for j in range(i - 2, max(i - 42, -1), -1)] + [f"(and {i - 41} more)"] * (i > 41) for i in range(3000)}
+tap.check(blocks == want, "--callers=tree of a deep stack: 41 names, and how many more", {n: b for n, b in blocks.items() if b != want[n]})
+blocks = blocks_of("forked.folded")
+tap.check(blocks["f1041"][41:] == ["(and 1000 more)", "--58.33%--x", "--41.67%--y"], "--callers=tree: a fork 1041 frames up", blocks["f1041"])
+tap.check(blocks["f1042"][41:] == ["(and 1000 or more)"], "--callers=tree: it is not sought further up", blocks["f1042"])
+
 # ---- keys ------------------------------------------------------------------------------------------------------------
 all_samples = samples.read(run([RESOLVE, "--no-cache", "-q", "--symfs", "root", "-f", "jsonl", "perf.data"]).stdout)
 total = sum(s["period"] for s in all_samples)
