@@ -279,8 +279,10 @@ int flight_look(struct recording *r, uint64_t now, struct err *err)
 
 	if (!f->on)
 		return 0;
-	if (now >= f->look_ns)
+	if (now >= f->look_ns) {
 		look_at_losses(r, now);
+		runtime_watch_forget(r->drain.runtimes, window_begin_ns(&f->window));
+	}
 	if (f->writer)
 		end_snapshot(r, !err);
 	if (f->writer || !err)

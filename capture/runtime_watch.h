@@ -26,6 +26,9 @@ void runtime_watch_sample(struct runtime_watch *w, const struct sample_facts *f)
 /* Reads for the last time, ends the thread, and appends the section RUNTIME_CODE_FEATURE
  * (functions.h); nothing, if nothing was read. Adds notes for the user to *r. */
 void runtime_watch_finish(struct runtime_watch *w, struct bytes *section, struct capture_result *r);
+/* What was read of processes that had ended before that time, and a while ago, is needed no more: a
+ * later file has no samples of them. */
+void runtime_watch_forget(struct runtime_watch *w, uint64_t time_ns);
 /* Between these two nothing begins to be read: a fork() meanwhile has all that was read before. */
 void runtime_watch_hold(struct runtime_watch *w);
 void runtime_watch_release(struct runtime_watch *w);

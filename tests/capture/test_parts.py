@@ -5,10 +5,12 @@ import glob
 import os
 import re
 import signal
+import struct
 import subprocess
 import time
 
 from lib import RESOLVE, Tap, need_events, run, start, until
+from perfdata import PerfData
 
 tap = Tap()
 need_events()
@@ -123,6 +125,58 @@ parts = parts_of("bundle.data")
 good = [x for x in parts if weight(lines(x), ";main ")]
 tap.check(len(parts) >= 4 and len(good) >= 3 and err.count("bundle of") >= 3, "--bundle: each part carries one, made while the next is recorded", good, parts, err)
 os.rename("count.moved", "count")
+
+# ---- code of processes that have ended ----------------------------------------------------------------
+with open("jit.c", "w", encoding="utf-8") as f:
+    f.write(r"""
+#include <string.h>
+#include <sys/mman.h>
+int main(void)
+{
+	static const char loop[] = "\x48\xff\xcf\x75\xfb\xc3"; /* dec %rdi; jne loop; ret */
+	char *code = mmap(0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memcpy(code, loop, sizeof loop);
+	((void (*)(long))code)(1000000000);
+	return 0;
+}
+""")
+if os.uname().machine == "x86_64":
+    run(["gcc", "jit.c", "-o", "jit"])
+
+    def with_code(path):
+        """The processes whose code without a file the recording holds (functions.h)."""
+        data, pids, at = PerfData(path).features.get(208, b""), [], 8
+        while at < len(data):
+            pids.append(struct.unpack_from("<I", data, at)[0])
+            at += 24 + struct.unpack_from("<Q", data, at + 16)[0]
+        return pids
+
+    sh = subprocess.Popen(["sh"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def jit():
+        sh.stdin.write("./jit & echo $!; wait\necho\n")
+        sh.stdin.flush()
+        pid = int(sh.stdout.readline())
+        sh.stdout.readline()
+        return pid
+
+    q = start("--switch-output", "-F", "499", "-p", sh.pid, "-o", "code.data")
+    until(lambda: q.poll() is not None or parts_of("code.data"), "the first part", limit=120)
+    ran = []
+    for part in range(1, 4):
+        ran.append(jit())
+        time.sleep(3)  # longer than records of a process may come after its end
+        q.send_signal(signal.SIGUSR2)
+        until(lambda: q.poll() is not None or len(parts_of("code.data")) > part, "the next part", limit=120)
+    q.send_signal(signal.SIGINT)
+    err = q.communicate(timeout=120)[1]
+    sh.stdin.close()
+    sh.wait()
+    held = [with_code(x) for x in parts_of("code.data")]
+    tap.check(held == [*([x] for x in ran), []], "code of processes that have ended is in the part that has samples of them, and in none later", held, ran, err)
+    tap.check(all(weight(lines(x)) for x in parts_of("code.data")[:3]), "which has their stacks", err)
+else:
+    tap.skip("code of processes that have ended", "the code is x86-64's")
 
 # ---- the end, and what goes wrong -------------------------------------------------------------------
 os.mkdir("gone")

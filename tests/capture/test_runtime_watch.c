@@ -1,14 +1,16 @@
 /* test_runtime_watch.c - records of one process that come in another order than they were made, as
  * those of each processor are read one after another: what is mapped after an execve() belongs to
- * the new program. */
+ * the new program. And what is kept of processes that have ended. */
 #include <linux/perf_event.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -154,13 +156,136 @@ static void fork_comes_after_exec(void **state)
 	assert_false(is_copied(w)); /* the parent's code is not that of the new program */
 }
 
+static void exits(struct runtime_watch *w, uint32_t pid, uint64_t time_ns)
+{
+	struct bytes b = {0};
+
+	bytes_u32(&b, pid);
+	bytes_u32(&b, pid);
+	bytes_u32(&b, pid);
+	bytes_u32(&b, pid);
+	bytes_u64(&b, time_ns);
+	give(w, (struct perf_event_header){.type = PERF_RECORD_EXIT}, &b, time_ns);
+	bytes_done(&b);
+}
+
+static uint32_t number(const struct bytes *section, size_t at)
+{
+	uint32_t v = 0;
+
+	assert_true(at + sizeof v <= section->vec.n);
+	memcpy(&v, section->vec.v + at, sizeof v);
+	return v;
+}
+
+/* How many processes are in the section; all are this one. */
+static size_t count(const struct bytes *section, uint32_t pid)
+{
+	size_t n = 0;
+
+	for (size_t at = 8; at < section->vec.n; n++) {
+		assert_int_equal(number(section, at), pid);
+		at += 24 + number(section, at + 16);
+	}
+	return n;
+}
+
+static size_t finish(struct runtime_watch *w, uint32_t pid)
+{
+	struct capture_result r = {0};
+	struct bytes section = {0};
+	size_t n;
+
+	runtime_watch_finish(w, &section, &r);
+	n = count(&section, pid);
+	bytes_done(&section);
+	runtime_watch_free(w);
+	return n;
+}
+
+/* A process that has the code, was sampled in it, and has ended a while ago: at 1000. */
+static uint32_t has_ended(struct runtime_watch *w)
+{
+	const pid_t pid = fork();
+	const struct sample_facts f = {.pid = (uint32_t)pid, .ip = (uintptr_t)code + 16};
+
+	assert_true(pid >= 0);
+	if (!pid) {
+		pause();
+		_exit(0);
+	}
+	maps_code(w, (uint32_t)pid, 100);
+	runtime_watch_sample(w, &f);
+	usleep(1000000); /* it is read at once, unless nothing runs for that long */
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	exits(w, (uint32_t)pid, 1000);
+	return (uint32_t)pid;
+}
+
+enum { TRIES = 60, TRY_US = 50000 };
+
+static void ended_is_kept(void **state)
+{
+	struct runtime_watch *w = begin();
+	const uint32_t pid = has_ended(w);
+
+	(void)state;
+	for (int i = 0; i < TRIES; i++) { /* it ended after that time */
+		runtime_watch_forget(w, 1000);
+		usleep(TRY_US);
+	}
+	assert_int_equal(finish(w, pid), 1);
+}
+
+static void ended_is_forgotten(void **state)
+{
+	struct runtime_watch *w = begin();
+	const uint32_t pid = has_ended(w);
+
+	(void)state;
+	for (int i = 0; i < TRIES; i++) {
+		runtime_watch_forget(w, 1001);
+		usleep(TRY_US);
+	}
+	assert_int_equal(finish(w, pid), 0);
+}
+
+/* What both have had is in one log, as readers know one of each number. */
+static void number_is_given_again(void **state)
+{
+	struct runtime_watch *w = begin();
+	const uint32_t pid = has_ended(w);
+
+	(void)state;
+	usleep(TRIES * TRY_US);
+	maps_code(w, pid, 2000);
+	assert_int_equal(finish(w, pid), 1);
+}
+
+/* Its first thread has ended, and it runs. */
+static void others_run(void **state)
+{
+	struct runtime_watch *w = begin();
+	const uint32_t pid = (uint32_t)getpid();
+
+	(void)state;
+	maps_code(w, pid, 100);
+	exits(w, pid, 1000);
+	for (int i = 0; i < TRIES / 2; i++) {
+		runtime_watch_forget(w, 2000);
+		usleep(TRY_US);
+	}
+	assert_true(is_copied(w));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(exec_comes_late),
-		cmocka_unit_test(exec_ends_what_was),
-		cmocka_unit_test(fork_comes_late),
-		cmocka_unit_test(fork_comes_after_exec),
+		cmocka_unit_test(exec_comes_late),	 cmocka_unit_test(exec_ends_what_was),
+		cmocka_unit_test(fork_comes_late),	 cmocka_unit_test(fork_comes_after_exec),
+		cmocka_unit_test(ended_is_kept),	 cmocka_unit_test(ended_is_forgotten),
+		cmocka_unit_test(number_is_given_again), cmocka_unit_test(others_run),
 	};
 
 	code = mmap(NULL, CODE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
