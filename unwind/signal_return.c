@@ -6,6 +6,7 @@
  * of frame pointers do not say which address is one; its code does, as it does to debuggers. */
 #include <string.h>
 
+#include "modules/modules.h"
 #include "unwind/arch.h"
 #include "unwind/method.h"
 
