@@ -6,6 +6,7 @@
 #include "input/input.h"
 #include "load/pipeline.h"
 #include "reader/reader.h"
+#include "symbolize/symbolize.h"
 
 /* Of the samples of other inputs only tasks and times can be filtered. */
 static int check_filter(const struct loaded *l, const struct sample_filter *f, struct err *err)
@@ -90,6 +91,7 @@ int load_named(struct loaded *l, const struct load_options *opt, struct err *err
 	const struct named_filter filter = {&l->filter, &has_pids, &has_tids};
 	const struct input_options in = {accepts, &filter};
 	struct input_result got;
+	struct name_style style;
 	int rc = 0;
 
 	if (opt->for_recording)
@@ -104,6 +106,8 @@ int load_named(struct loaded *l, const struct load_options *opt, struct err *err
 	l->profile = profile_new(opt->keep);
 	if (!l->profile)
 		return err_nomem(err);
+	style = symbolizer_name_style(&opt->symbolizer);
+	profile_demangle(l->profile, &style);
 	listener_begin(opt, LOAD_READS, l->path, NULL);
 	rc = input_read(l->format, l->profile, l->path, &in, &got, err);
 	listener_end(opt, LOAD_READS);

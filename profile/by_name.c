@@ -78,6 +78,8 @@ int profile_add_function(struct profile *p, const struct profile_function *f, ui
 		named.system_name = named.name;
 	if (named.name == STRTAB_FAILED || named.system_name == STRTAB_FAILED)
 		return err_nomem(err);
+	if (mangled_spell(p, &named, err))
+		return -ERR_NOMEM;
 	return profile_intern_function(p, &named, ret, err);
 }
 

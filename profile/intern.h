@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "base/sum.h"
+#include "demangle/demangle.h"
 #include "functions/functions.h"
 #include "profile/fill.h"
 #include "profile/stack_memo.h"
@@ -73,6 +74,18 @@ struct known_map {
 };
 #define KNOWN_MAPS 64
 
+/* For profile_demangle(). A zeroed one is empty. */
+struct mangled_names {
+	struct name_style style;
+	bool is_wanted;
+	struct demangler demangler;
+	struct hash_table readable; /* string id -> string id */
+};
+void mangled_done(struct mangled_names *m); /* mangled.c */
+/* Gives a function of which the mangled name is all that is known the readable one. Its name is one
+ * of the profile's strings. */
+int mangled_spell(struct profile *p, struct profile_function *f, struct err *err);
+
 struct profile_index {
 	unsigned keep; /* enum profile_keep */
 	/* Key of the hashes: a hostile recording cannot choose addresses that collide. */
@@ -106,7 +119,8 @@ struct profile_index {
 	struct known_map known_maps[KNOWN_MAPS]; /* by map id */
 	const struct perf_file *file;		 /* NULL: none */
 	struct jit_cursor jit;			 /* without codes JIT code has no time */
-	struct jit_memo *jit_memos;   /* JIT_MEMOS entries, by address; NULL until needed */
+	struct jit_memo *jit_memos; /* JIT_MEMOS entries, by address; NULL until needed */
+	struct mangled_names mangled;
 	const struct strtab *answers; /* whose ids string_of translates */
 	VEC(uint32_t) string_of;      /* symbolizer's string id -> ours + 1 */
 };

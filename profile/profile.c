@@ -53,6 +53,7 @@ static void index_free(struct profile_index *x)
 	hash_index_done(&x->samples);
 	hash_done(&x->places);
 	hash_done(&x->functions);
+	mangled_done(&x->mangled);
 	free(x);
 }
 

@@ -29,6 +29,7 @@
 #include "base/strtab.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "demangle/demangle.h"
 #include "reader/reader.h"
 #include "symbolize/symbolize.h"
 #include "unwind/unwind.h"
@@ -225,6 +226,9 @@ int profile_add_mapping(struct profile *p, const struct profile_mapping *m, uint
  * -ERR_NOMEM. */
 int profile_add_function(struct profile *p, const struct profile_function *f, uint32_t *ret,
 			 struct err *err);
+/* From now on functions that are added with a mangled name alone get the readable one in this
+ * style; with SYM_DEMANGLE_NONE, as before the first call, they keep it. */
+void profile_demangle(struct profile *p, const struct name_style *style);
 /* Of `l` all members except the lines are used; the lines are given innermost first. */
 int profile_add_location(struct profile *p, const struct profile_location *l,
 			 const struct profile_line *lines, size_t n, uint32_t *ret,

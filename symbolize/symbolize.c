@@ -53,7 +53,7 @@ static int check_kallsyms(const char *path, struct err *err)
 		       : err_set(err, ERR_FORMAT, path, "no list like /proc/kallsyms");
 }
 
-static struct name_style name_style(const struct symbolizer_options *opt)
+struct name_style symbolizer_name_style(const struct symbolizer_options *opt)
 {
 	struct name_style style = {
 		.demangle = opt->no_demangle ? SYM_DEMANGLE_NONE : opt->demangle,
@@ -102,7 +102,7 @@ int symbolizer_new(struct symbolizer **ret, struct modules *modules,
 		.no_inline = opt->no_inline,
 		.foreign_jit_maps = opt->foreign_jit_maps,
 	};
-	s->style = name_style(opt);
+	s->style = symbolizer_name_style(opt);
 	s->env.count_aliases =
 		opt->folded == SYM_FOLDED_MARK ||
 		(opt->folded == SYM_FOLDED_AUTO && s->style.demangle == SYM_DEMANGLE_FULL);

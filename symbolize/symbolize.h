@@ -127,6 +127,9 @@ struct symbolizer_options {
 	uint64_t cache_max_bytes, cache_min_bytes;
 };
 
+/* How names are written, by the options. */
+struct name_style symbolizer_name_style(const struct symbolizer_options *opt);
+
 struct symbolizer; /* opaque */
 
 /* `info` (may be NULL) decides whether the running kernel's /proc/kallsyms is the recorded
