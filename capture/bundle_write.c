@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -121,6 +122,36 @@ static void note_lacks(const struct bundle_job *j, const struct cut_report *repo
 			     j->pins->too_much);
 }
 
+static void measure(const struct bundle_job *j, size_t n_modules, double start)
+{
+	struct stat st;
+
+	j->result->bundle_bytes = j->facts->n_bundle;
+	j->result->bundle_modules = n_modules;
+	j->result->bundle_seconds = clock_seconds() - start;
+	if (!fstat(j->file->fd, &st))
+		j->result->bytes_written = (uint64_t)st.st_size;
+}
+
+/* What is half written would be no bundle, and could end what was there before: nothing may end the
+ * process meanwhile, and what is said when something does thereafter is that the bundle is there.
+ */
+static int put_into_file(const struct bundle_job *j, size_t n_modules, double start,
+			 struct err *err)
+{
+	volatile int *bundling = j->opt->bundling;
+	int rc;
+
+	if (bundling)
+		*bundling = -*bundling;
+	rc = j->finish(j->arg, err);
+	if (!rc)
+		measure(j, n_modules, start);
+	if (bundling && *bundling)
+		j->opt->complete(j->opt->progress_arg, j->result);
+	return rc;
+}
+
 void bundle_add(const struct bundle_job *j)
 {
 	const double start = clock_seconds();
@@ -138,13 +169,9 @@ void bundle_add(const struct bundle_job *j)
 	j->facts->bundle = section.v;
 	j->facts->n_bundle = rc ? 0 : section.n;
 	if (!rc)
-		rc = j->finish(j->arg, &err);
-	if (rc) {
+		rc = put_into_file(j, report.modules, start, &err);
+	if (rc)
 		capture_note(j->result, "no bundle: %s", err.what);
-	} else {
-		j->result->bundle_bytes = section.n;
-		j->result->bundle_modules = report.modules;
-	}
 	note_lacks(j, &report);
 	j->result->bundle_seconds = clock_seconds() - start;
 	j->facts->bundle = NULL;

@@ -119,10 +119,11 @@ struct capture_options {
 	uint64_t bundle_max; /* bytes; 0: no limit */
 	/* Becomes nonzero while the bundle is made: the recording is complete without it. It is
 	 * the process of the command if that still runs, which who ends capture then has to end,
-	 * else 1. NULL. */
+	 * else 1. Negative while the bundle is written, when capture must not be ended. NULL. */
 	volatile int *bundling;
 	/* Called before it does, with the same arg as progress: of the result only the notes and
-	 * the bundle are missing. NULL. */
+	 * the bundle are missing. Once more when that is written, or could not be: what was put off
+	 * meanwhile is due, and *bundling is to be made positive. NULL only if bundling is. */
 	void (*complete)(void *progress_arg, const struct capture_result *r);
 	/* Called with the same arg when the recording is complete, but the command still runs,
 	 * which capture_run() waits for. NULL. */

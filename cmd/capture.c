@@ -28,12 +28,25 @@ static volatile int bundling;
 static volatile int probing;
 static volatile double first_signal_s;
 static volatile int n_signals; /* that came later */
-/* Printed if it is left out; complete before `bundling` is set. */
+/* Printed where the second signal ends it; complete before `bundling` is positive. */
 static char last_words[PATH_MAX + 512];
+static volatile int late_signal; /* that came while the bundle was written */
+
+static void end_at_once(int sig) __attribute__((noreturn));
+
+static void end_at_once(int sig)
+{
+	if (bundling > 1)
+		kill(bundling, SIGTERM);
+	if (bundling && write(STDERR_FILENO, last_words, strlen(last_words)) < 0)
+		_exit(128 + sig);
+	_exit(128 + sig);
+}
 
 /* The second signal ends at once; the file is valid up to its last block. `timeout` sends two, to
  * the process and to its group: what comes so soon is no second one. Probes would stay in the
- * kernel, so they are waited for, unless there is a third signal. */
+ * kernel, so they are waited for, unless there is a third signal. A bundle that is being written
+ * already is written to its end. */
 static void on_signal(int sig)
 {
 	static const char waits[] = "capture: waiting for its probes to be removed; once more "
@@ -49,11 +62,9 @@ static void on_signal(int sig)
 		return;
 	if (probing && !n_signals++ && write(STDERR_FILENO, waits, sizeof waits - 1) > 0)
 		return;
-	if (bundling > 1)
-		kill(bundling, SIGTERM);
-	if (bundling && write(STDERR_FILENO, last_words, strlen(last_words)) < 0)
-		_exit(128 + sig);
-	_exit(128 + sig);
+	late_signal = sig;
+	if (bundling >= 0)
+		end_at_once(sig);
 }
 
 static void on_snapshot(int sig)
@@ -139,17 +150,22 @@ static void print_totals(FILE *out, const char *path, const struct capture_resul
 	fprintf(out, " %s ]\n", path);
 }
 
+static void print_bundle(FILE *out, const struct capture_result *r)
+{
+	if (!r->bundle_bytes)
+		return;
+	fprintf(out, "[ capture: bundle of %zu modules, ", r->bundle_modules);
+	print_size(out, r->bundle_bytes);
+	fprintf(out, ", made in %.2f s ]\n", r->bundle_seconds);
+}
+
 static void print_summary(struct capture_args *a, const char *path, const struct capture_result *r)
 {
 	print_notes(a, r);
 	if (a->said_summary)
 		return;
 	print_totals(stderr, path, r);
-	if (r->bundle_bytes) {
-		fprintf(stderr, "[ capture: bundle of %zu modules, ", r->bundle_modules);
-		print_size(stderr, r->bundle_bytes);
-		fprintf(stderr, ", made in %.2f s ]\n", r->bundle_seconds);
-	}
+	print_bundle(stderr, r);
 	if (!a->verbose)
 		return;
 	fprintf(stderr,
@@ -169,18 +185,28 @@ static void on_end(void *args, const struct capture_result *r)
 	a->said_summary = true;
 }
 
-/* The second ^C ends the command while the bundle is made: what it then prints is ready by now. */
+/* What the second ^C prints, which ends the command, too: until the bundle is there, and from then
+ * on, when a ^C is due that came while it was written. */
 static void on_complete(void *args, const struct capture_result *r)
 {
 	const struct capture_args *a = args;
 	FILE *out = fmemopen(last_words, sizeof last_words - 1, "w"); /* the last NUL stays */
 
-	if (!out)
-		return;
-	if (!a->quiet)
+	if (out && !a->quiet) {
 		print_totals(out, a->opt.output, r);
-	fprintf(out, "capture: the bundle is left out\n");
-	fclose(out);
+		print_bundle(out, r);
+	}
+	if (out && !r->bundle_bytes)
+		fprintf(out, "capture: the bundle is left out\n");
+	if (out)
+		fclose(out);
+	else
+		*last_words = '\0';
+	if (bundling >= 0)
+		return;
+	bundling = -bundling;
+	if (late_signal)
+		end_at_once(late_signal);
 }
 
 static void say_line(void *arg, const char *line)

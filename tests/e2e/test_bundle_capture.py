@@ -4,7 +4,6 @@ has ended, a perf map in a container - and what must not be in a recording: the 
 import glob
 import re
 import signal
-import struct
 import subprocess
 import sys
 
@@ -339,62 +338,6 @@ def too_late():
     limit = ["sh", "-c", 'ulimit -n 256; exec "$@"', "sh"]  # nothing is kept open
     p = run([*limit, CAPTURE, *SAMPLE, "--bundle", "-o", "x.data", "--", "sh", "-c", script, "sh", THREADS], check=False)
     tap.check("late.out: gone; the file that is there now is of another build" in p.stderr and "1 file is not in the bundle: " in p.stderr, "a file that was gone too soon", p.stderr)
-
-
-def is_closed(data):
-    """Has the header of a recording been written: its size of the data, and its list of features?"""
-    try:
-        with open(data, "rb") as f:
-            head = f.read(104)
-        return struct.unpack_from("<Q", head, 48)[0] > 0 and any(head[72:104])
-    except (OSError, struct.error):
-        return False
-
-
-def interrupt():
-    """^C ends the recording, and it is complete."""
-    p = subprocess.Popen([CAPTURE, *SAMPLE, "--bundle", "-o", "y.data", "--", THREADS, "1", "100000"], stderr=subprocess.PIPE, text=True)
-    try:
-        until(lambda: children(p.pid) and cpu_seconds(children(p.pid)[0]) > 0.3, "the program to run")
-        p.send_signal(signal.SIGINT)
-        _, err = p.communicate(timeout=120)
-    finally:
-        p.kill()
-    tap.check("bundle of" in err and "main" in elsewhere("y.data", check=False).stdout, "^C ends the recording and bundles", err)
-
-
-def has_ended(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as f:
-            return f.read().rsplit(")", 1)[1].split()[0] in "ZX"
-    except OSError:
-        return True
-
-
-def second_interrupt():
-    """^C once more, while the bundle is made, leaves it out. Whole files take long; where they were faster than this test it tries again."""
-    for _ in range(5):
-        if os.path.exists("y.data"):
-            os.unlink("y.data")
-        p = subprocess.Popen([CAPTURE, *SAMPLE, "--bundle=full", "-o", "y.data", "--", THREADS, "1", "100000"], stderr=subprocess.PIPE, text=True)
-        try:
-            until(lambda: children(p.pid) and cpu_seconds(children(p.pid)[0]) > 0.3, "the program to run")
-            program = children(p.pid)[0]
-            p.send_signal(signal.SIGINT)
-            time.sleep(0.15)  # sooner it would be the same signal twice, as `timeout` sends it
-            until(lambda: p.poll() is not None or is_closed("y.data"), "the recording to end")
-            p.send_signal(signal.SIGINT)
-            _, err = p.communicate(timeout=120)
-        finally:
-            p.kill()
-        if "the bundle is left out" in err:
-            break
-    if p.returncode == 0 or re.search(r"bundle of .* made in 0\.(0|1[0-4])", err):  # before the second one came
-        return tap.skip("^C twice", "bundles are made too fast here")
-    until(lambda: has_ended(program), "the program to end with capture")
-    beside = run([RESOLVE, "-q", "y.data"]).stdout
-    tap.check("the bundle is left out" in err and re.search(r" samples of .* lost, .*y.data \]", err) and p.returncode == 130 and "main" in beside, "^C twice leaves the bundle out and says so", p.returncode, err, beside[:300])
-    tap.check(share(elsewhere("y.data", check=False).stdout, "main", "work::") == 0, "there is none in it then", elsewhere("y.data", check=False).stdout[:600], err)
 
 
 def killed():
@@ -744,8 +687,6 @@ too_late()
 by_default()
 inner_pid()
 reused_number()
-interrupt()
-second_interrupt()
 killed()
 secrets()
 odd_secrets()
