@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 
-from recorder import perf_record
+from recorder import OWN_MOUNTS, perf_record
 from tap import LONG, NO_EVENTS, Tap
 
 BIN = os.environ["BIN"]
@@ -63,18 +63,18 @@ def recordings():
     yield record("faults", ["-e", "page-faults", "-c", "1", "-d"], ["./cc1", "--version"])
     yield record("faults-g", ["-e", "page-faults", "-c", "1", "-d", "-g"], ["./cc1", "--version"])
     yield record("mixed-g", [*CLOCK, "-e", "page-faults", "-g"], ["./pool 7", "if=/dev/zero", "of=/dev/null", "bs=64k", "count=2000"])
-    if os.access("/sys/kernel/tracing/events/sched", os.R_OK):
+    if not subprocess.run([*OWN_MOUNTS, "perf", "record", "-o", "/dev/null", "-e", "sched:sched_switch", "true"], **QUIET).returncode:
         yield record("tracepoints", ["-e", "syscalls:sys_enter_write,syscalls:sys_exit_write"], ["./beef", "if=/dev/zero", "of=/dev/null", "count=30"])
         yield record("tracepoints-g", ["-g", "-e", "syscalls:sys_enter_write", *CLOCK], ["./beef", "if=/dev/zero", "of=/dev/null", "count=2000"])
         with open("u.c", "w") as f:
             f.write("__attribute__((noinline)) int leaf(int n) { volatile int x = n; return x; }\nint main(void) { for (int i = 0; i < 50; i++) leaf(i); return 0; }\n")
         subprocess.run(["gcc", "-O1", "-g", "-fno-omit-frame-pointer", "u.c", "-o", "ada"], check=True)
         group = f"u{os.getpid()}"
-        if not subprocess.run(["perf", "probe", "-x", "./ada", f"{group}:leaf=leaf"], **QUIET).returncode:
+        if not subprocess.run([*OWN_MOUNTS, "perf", "probe", "-x", "./ada", f"{group}:leaf=leaf"], **QUIET).returncode:
             try:
                 yield record("uprobe-g", ["-g", "-e", f"{group}:leaf"], ["./ada"])
             finally:
-                subprocess.run(["perf", "probe", "-d", f"{group}:*"], **QUIET)
+                subprocess.run([*OWN_MOUNTS, "perf", "probe", "-d", f"{group}:*"], **QUIET)
 
 
 def profile(path):

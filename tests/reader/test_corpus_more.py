@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 
-from recorder import perf_version, same_comm
+from recorder import OWN_MOUNTS, perf_version, same_comm
 from tap import MAY_ALL, NOT_PERMITTED, Tap
 
 TOP, BUILD = os.environ["TOP"], os.environ["BUILD"]
@@ -43,7 +43,7 @@ def dump(path, *args):
 
 # Without a thread that watches BPF programs, which holds up perf's end for a second, and without collecting build
 # ids, in which perf 6.1 dies now and then (assertion at util/build-id.c:1010).
-PERF_RECORD = ["perf", "record", "-q", "-B", "--no-bpf-event"]
+PERF_RECORD = [*OWN_MOUNTS, "perf", "record", "-q", "-B", "--no-bpf-event"]
 CLOCK = ["-e", "cpu-clock", "-F", "1999"]
 MODES = {
     "fp": CLOCK + ["-g"],
