@@ -21,13 +21,15 @@ KINDS = "moved call;inlined;moved and slower"
 OPTIONS = ["--dir", "exam", "--capture", f"{BIN}/capture", "--seconds", ".12", "--tree-seconds", ".25", "--aa", "2", "--programs", "awk,gzip,xz", "--tree", "1", "--bimodal", "1", "--power", "0", "--kinds", KINDS]
 
 
-def flag_first_job(folder):
-    """Its row, as if a function had been called slower."""
-    with open(f"{folder}/verdicts.json") as f:
-        rows = json.load(f)
-    rows[0]["rows"] = [{"verdict": "REGRESSED", "kind": "self", "key": "no_such_function", "growth": .5, "impact": .1, "related": None, "gated": True}]
-    with open(f"{folder}/verdicts.json", "w") as f:
-        json.dump(rows, f)
+def mark_jobs(jobs):
+    """As if of two A/A jobs a function had been called slower in the first, and nothing in the other. The row of the first."""
+    flag = {"verdict": "REGRESSED", "kind": "self", "key": "no_such_function", "growth": .5, "impact": .1, "related": None, "gated": True}
+    for name, found in ("aa-0001", []), ("aa-0000", [flag]):
+        with open(f"{jobs}/{name}/verdicts.json") as f:
+            rows = [{**row, "rows": found} for row in json.load(f)]
+        with open(f"{jobs}/{name}/verdicts.json", "w") as f:
+            json.dump(rows, f)
+        shutil.rmtree(f"{jobs}/{name}/second", ignore_errors=True)
     return rows[0]
 
 
@@ -38,20 +40,22 @@ def live():
     jobs = sorted(os.listdir("exam/jobs"))
     tap.check([j[:2] for j in jobs] == ["aa"] * 2 + ["bi", "tr"], "and goes on where it ended", jobs)
     rows = exam_judge.main(["--dir", "exam", "-v"])
+    if len(rows) < 8:  # a false alarm of an A/A job: its second look wants other runs
+        exam_record.main([*OPTIONS, "--again"])
+        rows = exam_judge.main(["--dir", "exam", "-v", "--anew"])
     tap.check(len(rows) == 8 and not any("refused" in r for r in rows), "all jobs are judged", rows)
     harmless = [r for r in rows if "slower" not in r["kind"]]
     red = [(r["group"], r["kind"], [f for f in r["rows"] if f["gated"]]) for r in harmless if r.get("status")]
     tap.check(len(harmless) == 7 and len([r for r in harmless if "--confirm" in r["kind"]]) == 2 and len(red) <= 2, f"nothing is slower: {len(red)} of {len(harmless)} jobs fail", red)
     slower = next(r for r in rows if r["kind"] == "moved and slower")
     tap.check(slower.get("status") == 1 and any(f["gated"] and f["key"] in slower["touched"] for f in slower["rows"]), "moved and slower: found, by its name", slower)
-    first = flag_first_job("exam/jobs/aa-0000")
+    tap.check(exam_judge.main(["--dir", "exam", "--anew"]) == rows, "judged anew: the same verdicts")
+    first = mark_jobs("exam/jobs")
     tap.check(exam_judge.second_look("exam/jobs/aa-0000", first) is None, "a job that was flagged has no verdict by the gate with --confirm until it was recorded again")
     exam_record.main([*OPTIONS, "--again"])
     second = exam_judge.second_look("exam/jobs/aa-0000", first)
     tap.check(not os.path.exists("exam/jobs/aa-0001/second") and second["status"] == 0 and [r["verdict"] for r in second["rows"] if r["kind"] == "self"] == ["not confirmed"],
               "a job that was flagged is recorded again, and judged by these runs alone", second)
-    again = exam_judge.main(["--dir", "exam", "--anew"])
-    tap.check(again == rows, "judged anew: the same verdicts")
 
 
 p = subprocess.run([f"{BIN}/capture", "--bundle=none", "-q", "-o", "try.data", "--", "true"], stderr=subprocess.PIPE, text=True)
