@@ -48,7 +48,8 @@ struct callgrind {
 	size_t n_events, event;	    /* the event that is added up */
 	uint64_t *totals;	    /* by event */
 	uint32_t *order;
-	bool *is_named; /* by function: its name was written */
+	bool *is_named;		       /* by function: its name was written */
+	struct hash_table lined_files; /* string ids of files of which a line has a cost */
 	struct text text;
 };
 
@@ -234,7 +235,37 @@ static uint64_t calls_of(const struct callgrind *c, const struct amount *amounts
 	return most;
 }
 
-static void add_costs(struct callgrind *c, FILE *out)
+static int find_lined_files(struct callgrind *c)
+{
+	for (size_t i = 0; i < c->costs.n; i++) {
+		const struct spot *at = &c->spots.v[c->costs.v[i].spot];
+		const struct profile_function *f = source_of(c, at->function);
+
+		if (c->costs.v[i].callee == NO_CALLEE && at->line && f && f->file &&
+		    hash_put(&c->lined_files, f->file, 1))
+			return -1;
+	}
+	return 0;
+}
+
+/* callgrind_annotate shows the source of each file that it can open, and for one in which no line
+ * but 0 has a cost of its own it complains about itself. What valgrind has seen to run always has
+ * such a line; samples are often in callees only. So one line gets the cost that it has: none. */
+static int add_line_of_file(struct callgrind *c, uint32_t function, uint32_t line)
+{
+	const struct profile_function *f = source_of(c, function);
+
+	line = f && f->start_line ? f->start_line : line;
+	if (!f || !f->file || !line || hash_get(&c->lined_files, f->file) != HASH_NONE)
+		return 0;
+	text_dec(&c->text, line, 0);
+	for (size_t i = 0; i < c->n_events; i++)
+		text_str(&c->text, " 0");
+	text_char(&c->text, '\n');
+	return hash_put(&c->lined_files, f->file, 1);
+}
+
+static int add_costs(struct callgrind *c, FILE *out)
 {
 	uint32_t last = UINT32_MAX;
 
@@ -247,6 +278,8 @@ static void add_costs(struct callgrind *c, FILE *out)
 			text_char(&c->text, '\n');
 			add_function(c, "", at->function);
 		}
+		if (add_line_of_file(c, at->function, at->line))
+			return -1;
 		last = at->function;
 		if (cost->callee != NO_CALLEE) {
 			const struct profile_function *f = source_of(c, cost->callee);
@@ -262,6 +295,7 @@ static void add_costs(struct callgrind *c, FILE *out)
 		if (c->text.n > FLUSH_BYTES)
 			text_flush(&c->text, out);
 	}
+	return 0;
 }
 
 /* Names of events are words. */
@@ -319,10 +353,11 @@ static int write_events(struct callgrind *c, const struct event_set *events, FIL
 {
 	c->order = malloc((c->costs.n + 1) * sizeof *c->order);
 	c->is_named = calloc(c->f.v.n + 1, sizeof *c->is_named);
-	if (!c->order || !c->is_named || order_costs(c))
+	if (!c->order || !c->is_named || order_costs(c) || find_lined_files(c))
 		return err_nomem(err);
 	add_head(c, events);
-	add_costs(c, out);
+	if (add_costs(c, out))
+		return err_nomem(err);
 	text_flush(&c->text, out);
 	return c->text.failed ? err_nomem(err) : 0;
 }
@@ -351,6 +386,7 @@ static int write_callgrind(const struct profile *p, const struct output_options 
 	vec_done(&c.amounts);
 	hash_done(&c.spot_of);
 	hash_done(&c.cost_of);
+	hash_done(&c.lined_files);
 	tree_symbols_done(&c.symbols);
 	free(c.totals);
 	free(c.order);

@@ -48,6 +48,24 @@ tap.check(total == 22 and have_all == {"main": 22, "b": 17, "a": 15, "c": 7}, "c
 lines = re.findall(r"^(\d+) (\d+)$", open("x.callgrind").read(), re.M)
 tap.check(len(lines) > 10 and any(int(n) > 20 for n, _ in lines), "lines of the source", lines[:5])
 
+# ---- files without a line that costs something itself --------------------------------------------------------------------
+# Of main.c only the line of the call is known, of zero.c only that code without a line is its: callgrind_annotate, which opens
+# both, complained of itself.
+for name in ("main.c", "zero.c", "leaf.c"):
+    with open(name, "w") as f:
+        f.write("".join(f"line {i}\n" for i in range(1, 10)))
+with open("s.txt", "w") as f:
+    f.write("p 1 1.000000:  10 cycles:\n\t11 leaf+0x1 (/p)\n  leaf.c:3\n\t22 main+0x2 (/p)\n  main.c:7\n\n"
+            "p 1 1.000001:  20 cycles:\n\t33 zero+0x1 (/p)\n  zero.c:0\n\t24 main+0x4 (/p)\n  main.c:8\n\n"
+            "p 1 1.000002:  30 cycles:\n\t11 leaf+0x1 (/p)\n  leaf.c:3\n\t35 zero+0x3 (/p)\n  zero.c:5\n\t24 main+0x4 (/p)\n  main.c:8\n")
+run([RESOLVE, "-q", "-o", "s.callgrind", "s.txt"])
+p = run(["callgrind_annotate", "--threshold=100", "--auto=yes", "s.callgrind"])
+sources = set(re.findall(r"annotated source: (\S+)", p.stdout))
+tap.check(not p.stderr and sources == {"main.c", "zero.c", "leaf.c"}, "callgrind_annotate has nothing to complain of", p.stderr, sources)
+tap.check(re.search(r"^10 .*=> leaf.c:leaf \(1x\)$", p.stdout, re.M), "and shows the calls in main.c", p.stdout)
+costs, total = annotate("s.callgrind")
+tap.check(total == 60 and +costs == {"leaf": 40, "zero": 20}, "what functions cost is as before", costs, total)
+
 # ---- several events, and back ------------------------------------------------------------------------------------------
 with open("two.folded", "w") as f:
     f.write("p;main;a 10 1\np;main;b;a 0 4\np;main 5 0\n")
