@@ -12,6 +12,9 @@
 #define UNKNOWN_DELTA .02
 #define UNKNOWN_SE    4.0 /* or by so many standard errors, if those are more */
 #define LOST_MAX      .01
+/* So many times the weight of another run is no slower program, but another unit: samples are
+ * microseconds by some hundred, nanoseconds by some hundred thousand. */
+#define UNIT_RATIO 30
 
 static bool equal(const char *a, const char *b)
 {
@@ -54,6 +57,19 @@ static int check_whole(const struct regress_run *r, struct err *err)
 		       "not comparable: %.0f samples were lost while recording (--force)", lost);
 }
 
+/* Folded stacks do not tell what their weights are. */
+static int check_unit(const struct regress_run *a, const struct regress_run *b, struct err *err)
+{
+	double x = a->weight, y = b->weight;
+
+	if ((!a->lacks_unit && !b->lacks_unit) || fmax(x, y) < UNIT_RATIO * fmin(x, y))
+		return 0;
+	return err_set(err, ERR_USAGE, b->name,
+		       "not comparable: its weights sum up to %.3g, those of %s to %.3g: are they "
+		       "samples here and a time there? (--force)",
+		       y, a->name, x);
+}
+
 static int check_run(const struct regress_run *first, const struct regress_run *r, struct err *err)
 {
 	const struct run_facts *a = &first->facts, *b = &r->facts;
@@ -76,21 +92,66 @@ static int check_run(const struct regress_run *first, const struct regress_run *
 			     "not comparable: a sample every %llu, %s every %llu (--force)",
 			     (unsigned long long)b->period, first->name,
 			     (unsigned long long)a->period);
+	rc = rc ? rc : check_unit(first, r, err);
 	return rc ? rc : check_whole(r, err);
+}
+
+/* Does every file of a side that has nameless code of a key exist on the other side, too? */
+static bool other_has_files(const struct regress *g, enum side side, uint32_t key, bool *any)
+{
+	const struct side_code *mine = &g->code[side], *its = &g->code[!side];
+	size_t i, k;
+
+	for (i = 0; i < mine->ran.n; i++) {
+		const struct build_id *id = &mine->builds.v[mine->ran.v[i].build].id;
+
+		if (mine->ran.v[i].key != key)
+			continue;
+		*any = true;
+		for (k = 0; k < its->builds.n && !build_id_identical(&its->builds.v[k].id, id); k++)
+			;
+		if (!id->size || k == its->builds.n)
+			return false;
+	}
+	return true;
+}
+
+/* Code without names of the very same files on both sides does not look like functions that were
+ * removed or added. It must be nameless on both: symbols may have been found for one side only. */
+static bool is_alike(const struct regress *g, uint32_t key)
+{
+	bool any[SIDE_N] = {false};
+
+	return other_has_files(g, SIDE_BASE, key, &any[SIDE_BASE]) &&
+	       other_has_files(g, SIDE_NEW, key, &any[SIDE_NEW]) && any[SIDE_BASE] && any[SIDE_NEW];
+}
+
+/* A run's share of samples in code without names, but for that of is_left_out (by key). */
+static double unknown_of(const struct regress *g, size_t run, const bool *is_left_out)
+{
+	const struct run_tree *t = &g->trees.v[run];
+	double out = 0, weight = g->runs.v[run].weight;
+	size_t i;
+
+	for (i = 1; i < t->nodes.n; i++)
+		if (is_left_out[t->nodes.v[i].symbol])
+			out += node_weight(&t->nodes.v[i]);
+	return fmax(0, g->runs.v[run].unknown - (weight > 0 ? out / weight : 0));
 }
 
 /* Mean share of samples in code without names over a side's runs; *error2: the square of its error.
  */
-static double unknown_share(const struct regress *g, enum side side, double *error2)
+static double unknown_share(const struct regress *g, enum side side, const double *unknown,
+			    double *error2)
 {
 	double n = (double)g->design.runs[side], mean = 0, var = 0;
 	size_t i;
 
 	for (i = 0; i < g->runs.n; i++)
-		mean += g->runs.v[i].side == side ? g->runs.v[i].unknown / n : 0;
+		mean += g->runs.v[i].side == side ? unknown[i] / n : 0;
 	for (i = 0; i < g->runs.n; i++)
 		if (g->runs.v[i].side == side)
-			var += (g->runs.v[i].unknown - mean) * (g->runs.v[i].unknown - mean);
+			var += (unknown[i] - mean) * (unknown[i] - mean);
 	/* Of one run, or of runs that agree by accident: chance, four times over. */
 	*error2 = 4 * mean * (1 - mean) / fmax(1, g->design.samples[side]);
 	if (n > 1)
@@ -99,10 +160,9 @@ static double unknown_share(const struct regress *g, enum side side, double *err
 	return mean;
 }
 
-/* Code without names on one side would look like functions that were removed or added. */
-static int check_names(struct regress *g, struct err *err)
+static double unknown_delta(struct regress *g)
 {
-	double base, new, base2, new2, delta = UNKNOWN_DELTA;
+	double delta = UNKNOWN_DELTA;
 	size_t i;
 
 	for (i = 0; i < g->rules.n; i++)
@@ -110,8 +170,25 @@ static int check_names(struct regress *g, struct err *err)
 			delta = g->rules.v[i].delta;
 			g->rules.v[i].is_used = true;
 		}
-	base = unknown_share(g, SIDE_BASE, &base2);
-	new = unknown_share(g, SIDE_NEW, &new2);
+	return delta;
+}
+
+/* Code without names on one side would look like functions that were removed or added. */
+static int check_names(struct regress *g, struct err *err)
+{
+	double base, new, base2, new2, unknown[RUNS_MAX], delta = unknown_delta(g);
+	bool *is_left_out = calloc(g->info.n + 1, sizeof *is_left_out);
+	size_t i;
+
+	if (!is_left_out)
+		return err_nomem(err);
+	for (i = 0; i < g->info.n; i++)
+		is_left_out[i] = g->info.v[i].is_unknown && is_alike(g, (uint32_t)i);
+	for (i = 0; i < g->runs.n; i++)
+		unknown[i] = unknown_of(g, i, is_left_out);
+	free(is_left_out);
+	base = unknown_share(g, SIDE_BASE, unknown, &base2);
+	new = unknown_share(g, SIDE_NEW, unknown, &new2);
 	if (fabs(new - base) <= fmax(delta, UNKNOWN_SE * sqrt(base2 + new2)))
 		return 0;
 	return err_set(err, ERR_USAGE, "",

@@ -140,6 +140,8 @@ struct regress {
 };
 
 /* ---- runs.c */
+/* Of a node by itself, in the event's unit, or a count of samples if it has none. */
+double node_weight(const struct tree_node *n);
 /* Adds the samples of one run by key, self and inclusive, to zeroed arrays. Returns 0, or -1 when
  * out of memory. */
 int run_count(const struct run_tree *t, double *self, double *incl);

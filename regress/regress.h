@@ -182,6 +182,7 @@ struct regress_run {
 	char *name;
 	enum side side;
 	double samples, weight, unknown; /* unknown: share of samples in code without a name */
+	bool lacks_unit;		 /* the weights are sums, of what is not told */
 	struct run_facts facts;
 };
 

@@ -168,7 +168,7 @@ static int add_symbols(struct keyer *k)
 /* ---- a run -------------------------------------------------------------------------------------
  */
 
-static double weight_of(const struct tree_node *n)
+double node_weight(const struct tree_node *n)
 {
 	return (double)(n->period ? n->period : n->count);
 }
@@ -248,13 +248,14 @@ static int weigh(const struct regress *g, const struct profile_event *e, struct 
 	else if (!run->facts.frequency)
 		run->facts.period = e->attr.sample_period;
 	for (i = 0; i < t->nodes.n; i++) {
-		double w = weight_of(&t->nodes.v[i]);
+		double w = node_weight(&t->nodes.v[i]);
 
 		run->weight += w;
 		if (i && g->info.v[t->nodes.v[i].symbol].is_unknown)
 			run->unknown += w;
 	}
 	run->samples = run->weight / ret->tree.unit;
+	run->lacks_unit = ret->tree.divisor > 0;
 	run->unknown = run->weight > 0 ? run->unknown / run->weight : 0;
 	run->name = strdup(name);
 	keep_tree(&ret->tree, t);
@@ -439,7 +440,7 @@ int run_count(const struct run_tree *t, double *self, double *incl)
 		return -1;
 	for (i = n; i-- > 1;) {
 		const struct tree_node *node = &t->nodes.v[i];
-		double w = weight_of(node) / t->unit;
+		double w = node_weight(node) / t->unit;
 
 		self[node->symbol] += w;
 		below[i] += w;
@@ -473,7 +474,7 @@ int run_count_of(const struct run_tree *t, uint32_t key, const bool *skip_leaf,
 		state[i] = state[node->parent] | (node->symbol == key ? INSIDE : 0) |
 			   (skip_any[node->symbol] ? SKIPPED : 0);
 		if (state[i] == INSIDE && !skip_leaf[node->symbol])
-			*incl += weight_of(node) / t->unit;
+			*incl += node_weight(node) / t->unit;
 	}
 	free(state);
 	return state ? 0 : -1;
@@ -518,7 +519,7 @@ int runs_merge(struct regress *g, const double *size, struct err *err)
 			}
 			of[i] = id;
 			if (!rc)
-				g->both.v[id].self[side] += weight_of(node) / t->unit / sum[side];
+				g->both.v[id].self[side] += node_weight(node) / t->unit / sum[side];
 		}
 		if (!of)
 			rc = err_nomem(err);

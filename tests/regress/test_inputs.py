@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""regress: what may be compared: nameless code of the same files, weights of one unit, folded stacks with recordings, and reports beside inputs."""
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import varint  # noqa: E402
+from drawn import Drawn, findings, of  # noqa: E402
+from tap import Tap  # noqa: E402
+
+tap = Tap()
+
+
+def pprof(path, files, stacks):
+    """files: (path, build id); stacks: (frames from the root, weight); a frame: (file, name or ""), file: an index, or None of the kernel."""
+    def field(n, data):
+        return bytes([n << 3 | 2]) + varint.put(len(data)) + data
+
+    def number(n, v):
+        return bytes([n << 3]) + varint.put(v)
+
+    strings, frames = ["", "cpu", "nanoseconds"], sorted({f for stack, _ in stacks for f in stack}, key=str)
+
+    def word(s):
+        if s not in strings:
+            strings.append(s)
+        return strings.index(s)
+
+    files = [*files, ("[kernel.kallsyms]", "")]
+    out = field(1, number(1, 1) + number(2, 2)) + field(11, number(1, 1) + number(2, 2)) + number(12, 1000)
+    for i, (name, build_id) in enumerate(files):
+        where = (0xffffffff81000000 if name[0] == "[" else 0x400000) + 0x1000000 * i
+        out += field(3, number(1, i + 1) + number(2, where) + number(3, where + 0x1000000) + number(5, word(name)) + number(6, word(build_id)))
+    for i, (f, name) in enumerate(frames):
+        f = len(files) - 1 if f is None else f
+        at = (0xffffffff81000000 if f == len(files) - 1 else 0x400000) + 0x1000000 * f + 0x100 * i
+        out += field(4, number(1, i + 1) + number(2, f + 1) + number(3, at) + (field(4, number(1, i + 1)) if name else b""))
+        if name:
+            out += field(5, number(1, i + 1) + number(2, word(name)))
+    for stack, weight in stacks:
+        out += field(2, b"".join(number(1, frames.index(f) + 1) for f in reversed(stack)) + number(2, weight * 1000))
+    out += b"".join(field(6, s.encode()) for s in strings)
+    with open(path, "wb") as f:
+        f.write(out)
+    return path
+
+
+# ---- an interpreter without symbols --------------------------------------------------------------------------------
+
+def interpreter(name, share, build_id, named=False, n=5):
+    """Half of the samples and more are in code without a name; named: somebody has its symbols."""
+    os.makedirs(name, exist_ok=True)
+    inner = (0, "list_sort" if named else "")
+    return [pprof(f"{name}/{i}.pb", [("/usr/bin/python3.11", build_id)],
+                  [([(0, "main"), (0, f"Py_{k}")], 500 + 7 * i) for k in range(10)] + [([(0, "main"), inner], round(5000 * share) + 11 * i)]) for i in range(n)]
+
+
+ONE, OTHER = "11" * 20, "22" * 20
+base = interpreter("py-base", 1, ONE)
+for name, sides, want in (("a script is slower", (base, interpreter("py-slow", 1.6, ONE)), 1), ("a script is faster", (interpreter("py-slow", 1.6, ONE), base), 0)):
+    code, r = findings("--base", *sides[0], "--new", *sides[1])
+    tap.check(code == want and isinstance(r, dict), f"{name}, the same interpreter without symbols on both sides: status {want}", code, r)
+for name, new in (("of another build", interpreter("py-other", 1.6, OTHER)), ("which has symbols on one side", interpreter("py-named", 1, ONE, named=True))):
+    code, why = findings("--base", *base, "--new", *new)
+    tap.check(code == 2 and "is one side stripped" in why, f"an interpreter {name}: not comparable", code, why)
+
+# ---- folded stacks of other units ----------------------------------------------------------------------------------
+
+
+def scaled(name, runs, factors):
+    """Copies of runs whose weights are multiplied, as nanoseconds are of samples."""
+    os.makedirs(name, exist_ok=True)
+    out = [f"{name}/{i}.folded" for i in range(len(runs))]
+    for run, path, factor in zip(runs, out, factors):
+        with open(run) as f, open(path, "w") as to:
+            to.writelines(f"{stack} {int(n) * factor + (factor > 1) * 7}\n" for stack, n in (line.rsplit(" ", 1) for line in f))
+    return out
+
+
+NS, US = 250062, 250
+drawn = Drawn(29)
+base, slow = drawn.side("base"), drawn.side("slow", change={"f0": 1.5})
+for name, new in (("nanoseconds", scaled("ns", slow, [NS] * 5)), ("microseconds", scaled("us", slow, [US] * 5)), ("two of five nanoseconds", scaled("mixed", slow, [NS, NS, 1, 1, 1]))):
+    for sides in (base, new), (new, base):
+        code, why = findings("--base", *sides[0], "--new", *sides[1])
+        tap.check(code == 2 and "weights sum up to" in why and "--force" in why, f"samples and {name}: not comparable", code, why)
+    tap.check(findings("--base", *base, "--new", *new, "--force")[0] != 2, f"samples and {name}: --force compares them")
+code, r = findings("--base", *scaled("ns-base", base, [NS] * 5), "--new", *scaled("ns-slow", slow, [NS] * 5))
+tap.check(code == 1 and ("f0", "self") in of(r, "REGRESSED"), "nanoseconds on both sides are compared", code, r)
+code, r = findings("--base", *base, "--new", *drawn.side("long", scale=12))
+tap.check(code == 1, "twelve times the samples are no other unit", code, r)
+
+tap.end()
