@@ -15,6 +15,7 @@
 #define PHI_ROBUST_NEAR 3.5
 #define PHI_STABLE	6.0
 #define Z_STABLE	2.0
+#define STABLE_MIN	3 /* functions */
 #define D0_MIN		1.0
 #define D0_MAX		100.0
 #define PHI_ONE_RUN	4.0 /* used if no side has two runs that can be compared */
@@ -128,35 +129,86 @@ static bool is_stable(const struct tested *v)
 	return v->is_tested && fabs(v->l) < Z_STABLE * se && v->phi < PHI_STABLE;
 }
 
-/* Starts with the runs' totals; then repeatedly takes the functions that do not change with the
- * present factors to compute the next ones. Returns false if there are too few. */
-static bool stable_sizes(const struct family *f, double *size)
+/* The sums of the functions that do not change with the factors given. Returns how many do not. */
+static size_t sum_stable(struct family *f, const double *size, double *sum)
 {
-	size_t i, r, stable;
+	size_t i, r, n = 0;
+
+	measure_all(f, size);
+	memset(sum, 0, f->runs * sizeof *sum);
+	for (i = 0; i < f->n; i++)
+		if (is_stable(&f->v[i])) {
+			n++;
+			for (r = 0; r < f->runs; r++)
+				sum[r] += f->counts[i * f->runs + r];
+		}
+	return n;
+}
+
+struct ratio {
+	double ratio, weight;
+};
+
+static int compare_ratios(const void *a, const void *b)
+{
+	double x = ((const struct ratio *)a)->ratio, y = ((const struct ratio *)b)->ratio;
+
+	return (x > y) - (x < y);
+}
+
+/* Of a run: the median over the functions, by weight, of what it has to what all runs have in the
+ * mean. That of a function that changed much is not in the middle, but in the runs' totals.
+ * q has room for all functions. */
+static double median_ratio(const struct family *f, size_t run, struct ratio *q)
+{
+	double all = 0, sum = 0;
+	size_t i, n = 0;
+
+	for (i = 0; i < f->n; i++)
+		if (f->v[i].is_tested) {
+			const double mu = f->v[i].mu;
+
+			q[n++] = (struct ratio){f->counts[i * f->runs + run] / mu, mu};
+			all += mu;
+		}
+	if (!n)
+		return 1;
+	qsort(q, n, sizeof *q, compare_ratios);
+	for (i = 0; i + 1 < n && (sum += q[i].weight) < all / 2; i++)
+		;
+	return q[i].ratio;
+}
+
+/* Starts with the runs' totals, or, if too few functions agree with these, with what most of them
+ * say; then repeatedly takes the functions that do not change with the present factors to compute
+ * the next ones. Returns 1; 0: there are too few; -1: out of memory. */
+static int stable_sizes(struct family *f, double *size)
+{
+	struct ratio *q = malloc(f->n * sizeof *q + 1);
+	double next[RUNS_MAX];
+	size_t i, r;
 	int round;
 
+	if (!q)
+		return -1;
 	memset(size, 0, f->runs * sizeof *size);
 	for (i = 0; i < f->n; i++)
 		for (r = 0; r < f->runs; r++)
 			size[r] += f->counts[i * f->runs + r];
 	to_mean_one(size, f->runs);
+	if (sum_stable(f, size, next) < STABLE_MIN) {
+		for (r = 0; r < f->runs; r++)
+			size[r] = median_ratio(f, r, q);
+		to_mean_one(size, f->runs);
+	}
+	free(q);
 	for (round = 0; round < 6; round++) {
-		double next[RUNS_MAX];
-
-		measure_all(f, size);
-		memset(next, 0, f->runs * sizeof *next);
-		for (i = stable = 0; i < f->n; i++)
-			if (is_stable(&f->v[i])) {
-				stable++;
-				for (r = 0; r < f->runs; r++)
-					next[r] += f->counts[i * f->runs + r];
-			}
-		if (stable < 3)
+		if (sum_stable(f, size, next) < STABLE_MIN)
 			return round > 0;
 		memcpy(size, next, f->runs * sizeof *next);
 		to_mean_one(size, f->runs);
 	}
-	return true;
+	return 1;
 }
 
 /* The counts and the dispersion of the functions that gave the size factors: the factors have
@@ -200,19 +252,20 @@ static void past_sizes(struct family *f, bool by_stable)
 int family_sizes(struct family *f, bool force_stable, double *size, bool *stable)
 {
 	double *one = calloc(f->runs + 1, sizeof *one), w_stable, w_one;
-	bool can_scale;
+	int can_scale = one ? stable_sizes(f, size) : -1;
 	size_t r;
 
-	if (!one)
+	if (can_scale < 0) {
+		free(one);
 		return -1;
+	}
 	for (r = 0; r < f->runs; r++)
 		one[r] = 1;
-	can_scale = stable_sizes(f, size);
 	measure_all(f, size);
 	w_stable = within(f);
 	measure_all(f, one);
 	w_one = within(f);
-	*stable = force_stable || (can_scale && w_stable < w_one) || family_df(f) <= 0;
+	*stable = (can_scale && (force_stable || w_stable < w_one)) || family_df(f) <= 0;
 	f->is_unscaled = !*stable;
 	f->floor = *stable ? PHI_FLOOR : PHI_FLOOR_TIMER;
 	if (!*stable)

@@ -462,9 +462,9 @@ static int judge_all(struct judge *j, struct err *err)
 	if (test_families(j, false, &stable, err))
 		return -ERR_NOMEM;
 	if (!stable && all_changed_alike(g)) {
-		g->design.is_uniform = true;
 		if (test_families(j, true, &stable, err))
 			return -ERR_NOMEM;
+		g->design.is_uniform = stable;
 	}
 	g->design.normaliser = stable ? "functions that do not change" : "none: samples per run";
 	if (runs_merge(g, j->size, err))

@@ -122,4 +122,14 @@ tap.check("may be missed: it takes" in words.stdout.splitlines()[0], "too few sa
 base, new = side("tiny", {k: 8 for k in COMMON}), side("tiny-new", {k: 8 for k in COMMON})
 words = regress("--base", *base, "--new", *new).stdout
 tap.check("not even twice the time would surely be found" in words, "hardly any samples: no figure of hundreds of percent", words)
+# ---- a flat program whose runs differ in speed, one function of it twice as fast -----------------------------------------------
+# The runs' totals have its share, too: judged beside them, what has not changed seems to have grown.
+flat = Drawn(3)
+flat.functions = [("h", 830), *((f"f{i}", 500) for i in range(8)), ("little", 160)]
+red, found = [], 0
+for job in range(40):
+    code, r = findings("--base", *flat.side("flat", speed=.05, noise=0.), "--new", *flat.side("faster", speed=.05, noise=0., change={"h": .5}))
+    red += [of(r, "REGRESSED", "NEW")] if code else []
+    found += ("h", "self") in of(r, "improved")
+tap.check(len(red) <= 1 and found == 40, f"one of ten functions got faster, runs' speeds differ by 5 %: {len(red)} of 40 jobs fail, {found} name it", red)
 tap.end()
