@@ -23,13 +23,17 @@ struct welch {
 
 static struct welch compare_sums(const struct regress *g, const double n[SIDE_N])
 {
-	double mean[SIDE_N] = {0}, var[SIDE_N] = {0}, se2[SIDE_N], sum;
+	double mean[SIDE_N] = {0}, var[SIDE_N] = {0}, samples[SIDE_N] = {0}, se2[SIDE_N], sum;
 	struct welch w;
 	size_t r;
 	int s;
 
-	for (r = 0; r < g->runs.n; r++)
-		mean[g->runs.v[r].side] += log(fmax(g->runs.v[r].weight, 1)) / n[g->runs.v[r].side];
+	for (r = 0; r < g->runs.n; r++) {
+		const enum side side = g->runs.v[r].side;
+
+		mean[side] += log(fmax(g->runs.v[r].weight, 1)) / n[side];
+		samples[side] += g->runs.v[r].samples / n[side];
+	}
 	for (r = 0; r < g->runs.n; r++) {
 		double e = log(fmax(g->runs.v[r].weight, 1)) - mean[g->runs.v[r].side];
 
@@ -43,7 +47,9 @@ static struct welch compare_sums(const struct regress *g, const double n[SIDE_N]
 	}
 	sum = se2[0] + se2[1];
 	w.growth_log = mean[SIDE_NEW] - mean[SIDE_BASE];
-	w.se = sqrt(sum);
+	/* A timer that starts with the run rounds all runs of a side alike: their time is known to
+	 * half a sample, however many they are. */
+	w.se = sqrt(sum + (1 / pow(fmax(samples[0], 1), 2) + 1 / pow(fmax(samples[1], 1), 2)) / 12);
 	w.df = n[0] > 1 && n[1] > 1
 		       ? sum * sum / (se2[0] * se2[0] / (n[0] - 1) + se2[1] * se2[1] / (n[1] - 1))
 		       : 1;
