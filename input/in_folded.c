@@ -161,17 +161,19 @@ static struct looks look(const char *s, size_t n, bool is_whole)
 	return l;
 }
 
-/* The beginning of a line that is longer than what is looked at: is it a deep stack? */
-static bool is_deep_stack(const char *s, size_t n)
+/* The beginning of a line that is longer than what is looked at: is it a stack? Of few frames if it
+ * has no space, as programs and prose have. */
+static bool is_long_stack(const char *s, size_t n)
 {
-	size_t i, frames = 0;
+	size_t i, frames = 0, spaces = 0;
 
 	for (i = 0; i < n; i++) {
 		if (s[i] == '\n' || s[i] == '\t' || s[i] == '{')
 			return false;
 		frames += s[i] == ';';
+		spaces += s[i] == ' ';
 	}
-	return frames >= DEEP;
+	return frames >= (spaces ? DEEP : 1);
 }
 
 static bool detect(const char *head, size_t n)
@@ -179,7 +181,7 @@ static bool detect(const char *head, size_t n)
 	/* The head may end inside of a line. */
 	struct looks l = look(head, n, n < HEAD_MAX);
 
-	if (n && !memchr(head, '\n', n) && is_deep_stack(head, n))
+	if (n && !memchr(head, '\n', n) && is_long_stack(head, n))
 		return true;
 	return l.stacks ? l.stacks + l.words >= l.others : l.words && !l.others;
 }

@@ -105,6 +105,7 @@ int input_read(const struct input_format *f, struct profile *p, const char *path
 	ret->cut |= s.damaged;
 	if (!rc)
 		note_full_sums(p, ret);
+	input_note(ret, "lines are longer than 32 MiB: their rest was not read", s.n_cut, true);
 	input_note(ret, "bytes that are 0 were read as '?'", s.n_nuls, false);
 	ret->too_much = s.too_much;
 	input_close(&s);

@@ -193,6 +193,7 @@ int input_line(struct input_source *s, char **line, size_t *n, struct err *err)
 {
 	const uint8_t *at, *end;
 	size_t have, room;
+	bool is_cut = false;
 
 	s->text.n = 0;
 	do {
@@ -206,9 +207,11 @@ int input_line(struct input_source *s, char **line, size_t *n, struct err *err)
 		room = LINE_MAX_BYTES - s->text.n;
 		text_add(&s->text, at, have < room ? have : room);
 		s->out_at += have + (end != NULL);
+		is_cut |= have > room;
 	} while (!end && have);
 	if (!end && !s->text.n)
 		return 0;
+	s->n_cut += is_cut;
 	s->line++;
 	while (s->text.n && s->text.s[s->text.n - 1] == '\r')
 		s->text.n--;

@@ -9,8 +9,9 @@
 #include "input/input.h"
 #include "input/text_encoding.h"
 
-/* The rest of a longer line is not read; real profiles have none. */
-#define LINE_MAX_BYTES (1u << 20)
+/* The rest of a longer line is not read. All that a profile keeps of a stack (PROFILE_STACK_BYTES,
+ * PROFILE_STACK_FRAMES) and as much again fit. */
+#define LINE_MAX_BYTES (32u << 20)
 
 /* gzip cannot pack better; xz and zstd make a gigabyte of 100 KB. */
 #define UNPACKED_MIN	  (64u << 20)
@@ -43,6 +44,7 @@ struct input_source {
 	uint64_t line;	      /* number of the line read last */
 	struct text text;     /* that line */
 	uint64_t n_nuls;      /* bytes 0 in lines, which are read as '?' */
+	uint64_t n_cut;	      /* lines longer than LINE_MAX_BYTES */
 };
 
 /* The number of bytes read from the file is added to *bytes. Returns 0, or negative with *err. Call

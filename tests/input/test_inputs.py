@@ -175,9 +175,20 @@ write("numbers.folded", "c;g 1.5\nc;f 18446744073709551616\nc;h 4\n")
 code, out, err = resolve("numbers.folded")
 tap.check(code == 1 and folded(out) == {"c;g": 15, "c;h": 40} and "1 lines" in err and "line 2" in err and "times 10" in err,
           "folded: a number beyond 64 bits is no number; with fractions all are shown times ten, and that is said", out, err)
-write("long.folded", "c;" + "f" * (3 << 20) + " 1\nc;g 2\n")
-code, out, err = resolve("long.folded", timeout=60)
-tap.check(code in (1, 2) and len(out) < 1 << 20, "folded: an endless line does no harm", err)
+for name, first in (("first line", ""), ("second line", "c;h 4\n")):
+    write("long.folded", first + "c;" + "f" * (3 << 20) + " 1\nc;g 2\n")
+    code, out, err = resolve("long.folded")
+    weights = {stack.split(";")[1][:3]: n for stack, n in folded(out).items()}
+    tap.check(code == 0 and len(out) < 1 << 13 and weights == {"fff": 1, "g": 2, **({"h": 4} if first else {})},
+              f"folded: a name of 3 MiB in the {name} keeps its weight", out[:100], err)
+deep = ";".join(f"function_of_a_long_name_{i}" for i in range(120000))
+write("long.folded", f"c;{deep} 1\nc;g 2\n")
+code, out, err = resolve("long.folded")
+tap.check(code == 1 and sum(folded(out).values()) == 3 and f"{120000 - 32768} frames of 1 stack left out" in err, "folded: of a stack of 4 MB the first frames are kept", err)
+write("endless.folded", "c;h 4\nc;" + "f" * (32 << 20) + " 1\nc;g 2\n")
+code, out, err = resolve("endless.folded")
+tap.check(code == 1 and folded(out) == {"c;h": 4, "c;g": 2} and "1 lines are longer than 32 MiB: their rest was not read" in err,
+          "folded: a line of more than 32 MiB is left out, and said", err)
 
 for tool, end in (("gzip", ".gz"), ("xz", ".xz"), ("zstd", ".zst")):
     if not shutil.which(tool):
