@@ -160,6 +160,8 @@ void past_run_done(struct past_run *r);
 uint32_t key_intern(struct regress *g, const char *key);
 
 /* ---- interrupts.c */
+/* Notes that a key is of the kernel. */
+void kernel_see(struct regress *g, uint32_t key);
 /* Gives what is beneath an interrupt keys of its own. Returns 0, or -1 when out of memory. */
 int interrupts_part(struct regress *g, struct tree_node *nodes, size_t n);
 

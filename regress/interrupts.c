@@ -4,7 +4,11 @@
  * the kernel has put off: timers, packets, memory that others gave back (RCU). The program did not
  * ask for it. The same function beneath a system call or a page fault is the program's. So its
  * samples beneath an interrupt get another key, "___free_pages [interrupt]", which is asynchronous
- * work. Stacks that do not show how the kernel was entered stay as they are. */
+ * work. Stacks that do not show how the kernel was entered stay as they are.
+ *
+ * Folded stacks without marks do not tell what is of the kernel. There the names that only its
+ * entries have tell it: what lies beneath them is of the kernel, so that all has the name that it
+ * has in a recording. */
 #include "base/strtab.h"
 #include "base/text.h"
 #include "regress/inside.h"
@@ -44,11 +48,47 @@ static uint32_t twin_of(struct regress *g, uint32_t key)
 	return twin;
 }
 
+void kernel_see(struct regress *g, uint32_t key)
+{
+	struct key_info *info = &g->info.v[key];
+	const char *s = strtab_get(&g->keys, key);
+	size_t n = strtab_len(&g->keys, key);
+
+	info->is_kernel = true;
+	info->entry = key_entry(s, n);
+	info->is_interrupt = info->entry == ENTRY_INTERRUPT;
+	info->is_async |= info->is_interrupt || key_is_async(s, n);
+}
+
+static bool is_entry(const struct regress *g, uint32_t key)
+{
+	return key_is_entry(strtab_get(&g->keys, key), strtab_len(&g->keys, key));
+}
+
+/* Notes what lies beneath an entry of the kernel, if no module is known of it. */
+static int see_entries(struct regress *g, const struct tree_node *nodes, size_t n)
+{
+	bool *is_kernel = calloc(n + 1, sizeof *is_kernel);
+	size_t i;
+
+	for (i = 1; is_kernel && i < n; i++) {
+		uint32_t key = nodes[i].symbol;
+
+		if (g->info.v[key].is_of_file)
+			continue;
+		is_kernel[i] = is_kernel[nodes[i].parent] || is_entry(g, key);
+		if (is_kernel[i] && !g->info.v[key].is_kernel)
+			kernel_see(g, key);
+	}
+	free(is_kernel);
+	return is_kernel ? 0 : -1;
+}
+
 int interrupts_part(struct regress *g, struct tree_node *nodes, size_t n)
 {
 	bool *is_beneath = calloc(n + 1, sizeof *is_beneath);
 	size_t i;
-	int rc = is_beneath ? 0 : -1;
+	int rc = is_beneath ? see_entries(g, nodes, n) : -1;
 
 	/* Nodes come after their parents. */
 	for (i = 1; !rc && i < n; i++) {

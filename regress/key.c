@@ -132,21 +132,26 @@ static bool cut_variant(const char *s, size_t *n)
 	return true;
 }
 
-/* The wrappers of system calls get the name of the system call. */
-static void kernel_name(struct text *t, const char *s, size_t n)
+/* How long the beginning of a system call's wrapper is; 0: it is none. */
+static size_t wrapper_length(const char *s, size_t n)
 {
 	static const char *const wrappers[] = {"__x64_sys_", "__ia32_sys_", "__arm64_sys_",
 					       "__se_sys_",  "__do_sys_",   "ksys_"};
 	size_t i;
 
 	for (i = 0; i < sizeof wrappers / sizeof *wrappers; i++)
-		if (begins(s, n, wrappers[i])) {
-			text_str(t, "sys_");
-			s += strlen(wrappers[i]);
-			n -= strlen(wrappers[i]);
-			break;
-		}
-	text_add(t, s, n);
+		if (begins(s, n, wrappers[i]))
+			return strlen(wrappers[i]);
+	return 0;
+}
+
+/* The wrappers of system calls get the name of the system call. */
+static void kernel_name(struct text *t, const char *s, size_t n)
+{
+	size_t wrapper = wrapper_length(s, n);
+
+	text_str(t, wrapper ? "sys_" : "");
+	text_add(t, s + wrapper, n - wrapper);
 }
 
 /* Leaves out tier marks and addresses of JIT code. */
@@ -221,7 +226,8 @@ void key_function(struct text *t, const char *name, size_t n, enum key_kind kind
 	while (n &&
 	       (cut_clone(s, &n) || cut_hash(s, &n) || (kind == KEY_USER && cut_variant(s, &n))))
 		;
-	if (kind == KEY_KERNEL)
+	/* Folded stacks do not tell what is of the kernel. */
+	if (kind == KEY_KERNEL || (kind == KEY_USER && wrapper_length(s, n)))
 		kernel_name(t, s, n);
 	else if (kind == KEY_JIT)
 		jit_name(t, s, n);
@@ -384,4 +390,17 @@ enum key_entry key_entry(const char *key, size_t n)
 			return entries[i].entry;
 	}
 	return ENTRY_NONE;
+}
+
+bool key_is_entry(const char *key, size_t n)
+{
+	static const char *const names[] = {"asm_sysvec_",    "asm_common_interrupt", "asm_exc_",
+					    "entry_SYSCALL_", "do_syscall_64",	      "el0t_64_",
+					    "el1h_64_"};
+	size_t i;
+
+	for (i = 0; i < sizeof names / sizeof *names; i++)
+		if (begins(key, n, names[i]))
+			return true;
+	return false;
 }

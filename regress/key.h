@@ -26,5 +26,7 @@ enum key_entry {
 	ENTRY_PROGRAM,	 /* a system call, a page fault, a signal, work put off for the program */
 };
 enum key_entry key_entry(const char *key, size_t n);
+/* Is it a name that only the kernel's entries have? */
+bool key_is_entry(const char *key, size_t n);
 
 #endif

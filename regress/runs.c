@@ -69,17 +69,6 @@ uint32_t key_intern(struct regress *g, const char *key)
 	return id;
 }
 
-static void see_kernel(struct regress *g, uint32_t key)
-{
-	struct key_info *info = &g->info.v[key];
-	const char *s = strtab_get(&g->keys, key);
-	size_t n = strtab_len(&g->keys, key);
-
-	info->entry = key_entry(s, n);
-	info->is_interrupt = info->entry == ENTRY_INTERRUPT;
-	info->is_async |= info->is_interrupt || key_is_async(s, n);
-}
-
 static uint32_t key_of_function(struct keyer *k, uint32_t function,
 				const struct profile_location *l, uint32_t line)
 {
@@ -98,11 +87,10 @@ static uint32_t key_of_function(struct keyer *k, uint32_t function,
 	if (id == STRTAB_FAILED)
 		return id;
 	info = &k->g->info.v[id];
-	info->is_kernel |= kind == KEY_KERNEL;
 	info->is_of_file |= l->mapping && m->kind == DSO_FILE;
 	info->is_folded[k->side] |= strstr(strtab_get(&k->p->strings, f->name), " [+") != NULL;
 	if (kind == KEY_KERNEL)
-		see_kernel(k->g, id);
+		kernel_see(k->g, id);
 	if (see_string(k, &info->name, f->name) || see_string(k, &info->dso, m->short_name) ||
 	    see_string(k, &info->file[k->side], f->file))
 		return STRTAB_FAILED;
@@ -182,7 +170,8 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
 	return a;
 }
 
-/* Sets the weight of one sample: as recorded, or the greatest common divisor of the weights. */
+/* Sets the weight of one sample: as recorded, or the greatest common divisor of the weights, which
+ * is a multiple of the period by chance in a run of few stacks. */
 static void set_unit(struct run_tree *r, const struct profile_event *e, const struct tree *t)
 {
 	uint64_t divisor = 0;
@@ -194,6 +183,8 @@ static void set_unit(struct run_tree *r, const struct profile_event *e, const st
 	else if (e->period) {
 		for (i = 0; i < t->nodes.n; i++)
 			divisor = common_divisor(divisor, t->nodes.v[i].period);
+		if (e->attr.sample_period && divisor % e->attr.sample_period == 0)
+			divisor = e->attr.sample_period;
 		r->unit = divisor ? (double)divisor : 1;
 		r->divisor = e->unit ? 0 : divisor;
 	}
@@ -262,6 +253,15 @@ static int weigh(const struct regress *g, const struct profile_event *e, struct 
 	return run->name ? 0 : -1;
 }
 
+/* In folded stacks inlined functions are frames as others are. */
+static bool knows_inlined(const struct profile *p, const struct profile_location *l)
+{
+	const struct profile_line *line = &p->lines.v[l->first_line];
+
+	return l->n_lines > 1 ||
+	       (l->n_lines && (line->line || p->functions.v[line->function].is_folded));
+}
+
 /* What locations are: the functions that have the code, and those that are innermost in it. */
 static int see_places(struct keyer *k, const bool *has_event, double unit)
 {
@@ -273,8 +273,7 @@ static int see_places(struct keyer *k, const bool *has_event, double unit)
 		const struct profile_location *l = &k->p->locations.v[i];
 
 		keys[i] = k->symbols.ids.v[k->symbols.first.v[i]];
-		k->g->info.v[keys[i]].has_lines[k->side] |=
-			l->n_lines > 1 || (l->n_lines && k->p->lines.v[l->first_line].line);
+		k->g->info.v[keys[i]].has_lines[k->side] |= knows_inlined(k->p, l);
 	}
 	rc = rc ? rc : builds_see(k->g, k->side, k->p, keys);
 	for (i = 0; !rc && i < n; i++)

@@ -34,7 +34,7 @@ def pprof(path, files, stacks):
     for i, (f, name) in enumerate(frames):
         f = len(files) - 1 if f is None else f
         at = (0xffffffff81000000 if f == len(files) - 1 else 0x400000) + 0x1000000 * f + 0x100 * i
-        out += field(4, number(1, i + 1) + number(2, f + 1) + number(3, at) + (field(4, number(1, i + 1)) if name else b""))
+        out += field(4, number(1, i + 1) + number(2, f + 1) + number(3, at) + (field(4, number(1, i + 1) + number(2, 7)) if name else b""))
         if name:
             out += field(5, number(1, i + 1) + number(2, word(name)))
     for stack, weight in stacks:
@@ -89,5 +89,47 @@ code, r = findings("--base", *scaled("ns-base", base, [NS] * 5), "--new", *scale
 tap.check(code == 1 and ("f0", "self") in of(r, "REGRESSED"), "nanoseconds on both sides are compared", code, r)
 code, r = findings("--base", *base, "--new", *drawn.side("long", scale=12))
 tap.check(code == 1, "twelve times the samples are no other unit", code, r)
+
+# ---- a recording and folded stacks of the same -----------------------------------------------------------------------
+
+INTERRUPT = ["asm_sysvec_apic_timer_interrupt", "irqentry_exit_to_user_mode"]
+CALL = ["entry_SYSCALL_64_after_hwframe", "do_syscall_64", "__x64_sys_write", "ksys_write"]
+RUN = [(["main", "words"], 1500), (["main", "words", "hash"], 1600), (["main", "crc"], 4000), (["main", "zip"], 2500),
+       (["main", "crc", *INTERRUPT], 90), (["main", "crc", *INTERRUPT, "schedule", "finish_task_switch.isra.0"], 140),
+       (["main", "zip", *INTERRUPT[:1], "irq_exit_rcu", "handle_softirqs"], 200), (["main", "zip", *CALL, "vfs_write"], 900), (["main", "zip", *CALL, "memcpy"], 300)]
+USER = {"main", "words", "hash", "crc", "zip"}
+
+
+def recorded(name, kind, change={}, n=5):
+    """The same runs as pprof or as folded stacks."""
+    os.makedirs(name, exist_ok=True)
+    paths = [f"{name}/{i}.{kind}" for i in range(n)]
+    for i, path in enumerate(paths):
+        stacks = [(stack, round(weight * change.get(stack[-1], 1)) + (i * len(stack) * 5) % 11) for stack, weight in RUN]
+        if kind == "pb":
+            pprof(path, [("/home/x/app", ONE)], [([(0 if f in USER else None, f) for f in stack], n) for stack, n in stacks])
+        else:
+            with open(path, "w") as f:
+                f.writelines(f"app;{';'.join(stack)} {n * 1000}\n" for stack, n in stacks)
+    return paths
+
+
+SLOW = {"hash": 2, "words": .55, "vfs_write": 1.4}
+WANT = {("hash", "self"), ("vfs_write", "self")}
+for one, two in (("pb", "pb"), ("folded", "folded"), ("folded", "pb"), ("pb", "folded")):
+    code, r = findings("--base", *recorded(f"{one}-was", one), "--new", *recorded(f"{two}-same", two))
+    tap.check(code == 0 and not of(r, "NEW", "gone", "moved", "replaced", "environment", "suspect", "REGRESSED"), f"nothing changed, {one} and {two}: nothing is said", r if code == 2 else r["findings"])
+    code, r = findings("--base", *recorded(f"{one}-was", one), "--new", *recorded(f"{two}-slow", two, SLOW))
+    tap.check(code == 1 and WANT <= of(r, "REGRESSED") and not of(r, "NEW", "gone", "moved", "environment"), f"slower and faster functions, {one} and {two}: as of one kind", r if code == 2 else r["findings"])
+    code, r = findings("--base", *recorded(f"{one}-was", one), "--new", *recorded(f"{two}-busy", two, {"handle_softirqs": 2, "finish_task_switch.isra.0": 2}))
+    tap.check(code == 0 and of(r, "environment") == {("handle_softirqs [interrupt]", "self"), ("finish_task_switch [interrupt]", "self")}, f"busy interrupts, {one} and {two}: by the environment", code, r if code == 2 else r["findings"])
+
+# A program's own functions may be called as the kernel's.
+with open("own.folded", "w") as f:
+    f.write("app;main;do_IRQ;rcu_core 9000\napp;main;f 9000\n")
+with open("own-slow.folded", "w") as f:
+    f.write("app;main;do_IRQ;rcu_core 14000\napp;main;f 9000\n")
+code, r = findings("--base", "own.folded", "--new", "own-slow.folded")
+tap.check(not of(r, "environment"), "folded stacks: a program's own do_IRQ is none of the kernel", r["findings"])
 
 tap.end()
