@@ -14,7 +14,7 @@
 #define LOST_MAX      .01
 /* So many times the weight of another run is no slower program, but another unit: samples are
  * microseconds by some hundred, nanoseconds by some hundred thousand. */
-#define UNIT_RATIO 30
+#define UNIT_RATIO 80
 
 static bool equal(const char *a, const char *b)
 {
