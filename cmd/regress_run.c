@@ -2,6 +2,7 @@
 #include "cmd/regress_run.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,10 @@
 #include "base/vec.h"
 #include "cmd/clean.h"
 #include "cmd/regress_place.h"
+#include "reader/reader.h"
+#include "regress/regress.h"
+
+enum { AGAIN_MAX = 3 }; /* of a run that has lost samples */
 
 /* Finds `capture`: beside this program, else in PATH. */
 static void find_capture(char *path, size_t size)
@@ -153,6 +158,45 @@ static int record(const struct regress_run_options *o, const char *capture, unsi
 		       o->ignore_status ? "" : "; --ignore-status permits that of the command");
 }
 
+/* What cannot be read is not looked at again: who compares the runs says why. */
+static bool has_lost(const char *path, uint64_t *samples, uint64_t *lost)
+{
+	struct perf_file *f = NULL;
+	struct perf_batch *batch;
+	struct err ignored = {0};
+	int rc = perf_file_open(&f, path, NULL, &ignored);
+
+	if (rc)
+		return false;
+	while ((rc = perf_file_read(f, &batch, &ignored)) > 0)
+		perf_batch_release(f, batch);
+	*samples = perf_file_stats(f)->sample_records;
+	*lost = perf_lost(perf_file_stats(f));
+	perf_file_close(f);
+	return !rc && !regress_is_whole((double)*samples, (double)*lost);
+}
+
+/* Where the recorder had no processor for a while, samples are lost, of either side, and nothing
+ * could be compared: one run more costs less than all of them. */
+static int record_whole(const struct regress_run_options *o, const char *capture, unsigned side,
+			const char *path, struct err *err)
+{
+	uint64_t samples = 0, lost = 0;
+	int rc = record(o, capture, side, path, err);
+
+	for (unsigned again = 0; !rc && again < AGAIN_MAX; again++) {
+		if (!has_lost(path, &samples, &lost))
+			break;
+		if (!o->quiet)
+			fprintf(stderr,
+				"regress: %s: %" PRIu64 " of %" PRIu64
+				" samples were lost while recording: this run is recorded again\n",
+				path, lost, samples + lost);
+		rc = record(o, capture, side, path, err);
+	}
+	return rc;
+}
+
 static void show_round(const struct regress_run_options *o, unsigned round, unsigned side)
 {
 	if (o->quiet || !isatty(STDERR_FILENO))
@@ -191,7 +235,7 @@ static int record_round(const struct regress_run_options *o, const char *capture
 		if (!path)
 			return err_nomem(err);
 		show_round(o, round, side);
-		rc = record(o, capture, side, path, err);
+		rc = record_whole(o, capture, side, path, err);
 		if (vec_push(sides[side], path))
 			return err_nomem(err);
 	}

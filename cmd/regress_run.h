@@ -22,8 +22,8 @@ struct regress_run_options {
 
 /* Adds the paths of the recordings, which the caller frees, to the lists. Each round records both
  * sides, in an order that changes from round to round, with files that only one side uses at other
- * places in memory. Standard output of the commands goes to
- * standard error. `prepare` and the commands have $UNSPOOL_SIDE: base or new. Returns 0, or
+ * places in memory. A run of which samples were lost is recorded again, a few times. Standard output
+ * of the commands goes to standard error. `prepare` and the commands have $UNSPOOL_SIDE: base or new. Returns 0, or
  * negative with *err, also if a command fails (unless ignore_status: if nothing was recorded). */
 int regress_run_record(const struct regress_run_options *o, path_list *base, path_list *new,
 		       struct err *err);

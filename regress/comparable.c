@@ -44,6 +44,11 @@ static int differ(const struct regress_run *a, const struct regress_run *b, size
 		       a->name, x);
 }
 
+bool regress_is_whole(double samples, double lost)
+{
+	return lost <= LOST_MAX * (samples + lost);
+}
+
 static int check_whole(const struct regress_run *r, struct err *err)
 {
 	double lost = (double)r->facts.lost;
@@ -51,7 +56,7 @@ static int check_whole(const struct regress_run *r, struct err *err)
 	if (r->facts.damaged)
 		return err_set(err, ERR_USAGE, r->name,
 			       "not comparable: the recording is damaged or cut short (--force)");
-	if (lost <= LOST_MAX * (r->samples + lost))
+	if (regress_is_whole(r->samples, lost))
 		return 0;
 	return err_set(err, ERR_USAGE, r->name,
 		       "not comparable: %.0f samples were lost while recording (--force)", lost);

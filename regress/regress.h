@@ -199,6 +199,8 @@ int regress_budget(struct regress *g, const char *path, const char *text, struct
  * "Confirming"). key: from regress_key() of the earlier comparison; ignored with FINDING_TOTAL.
  * Returns 0 or negative. */
 int regress_only(struct regress *g, enum finding_kind kind, const char *key, struct err *err);
+/* False: so many samples were lost while recording that the run is not comparable. */
+bool regress_is_whole(double samples, double lost);
 /* Adds a run. Keeps no pointer to the profile, and copies the facts. Returns 0, or negative with
  * *err. */
 int regress_add_run(struct regress *g, enum side side, const char *name, const struct profile *p,

@@ -3,6 +3,7 @@ import json
 import math
 import os
 import random
+import re
 import shutil
 import subprocess
 
@@ -21,6 +22,18 @@ def regress(*args, **kw):
             return p
         if "--dir" in args:
             shutil.rmtree(args[args.index("--dir") + 1], ignore_errors=True)
+    raise Lost(p.stderr.strip())
+
+
+def record(path, *words, prefix=()):
+    """One run, by capture with these words. A part of a hundred of its samples may be lost, as regress has it."""
+    for _ in range(4):
+        p = subprocess.run([*prefix, f"{BIN}/capture", "--bundle=none", "-o", path, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        said = re.search(r"capture: (\d+) samples of .*?, (\d+) lost", p.stderr)
+        if p.returncode or not said:
+            raise RuntimeError(p.stderr)
+        if int(said[2]) <= .01 * (int(said[1]) + int(said[2])):
+            return
     raise Lost(p.stderr.strip())
 
 

@@ -15,7 +15,7 @@ import xml.etree.ElementTree as ET
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import mix  # noqa: E402
 import varint  # noqa: E402
-from drawn import BIN, Drawn, alarms, findings, of, regress, run_live  # noqa: E402
+from drawn import BIN, Drawn, alarms, findings, of, record, regress, run_live  # noqa: E402
 from perffile import perf_data, string  # noqa: E402
 from tap import LONG, Tap  # noqa: E402
 
@@ -286,7 +286,7 @@ def live():
         tap.check(p.returncode == 2 and "not comparable" in p.stderr, "one side stripped: not comparable", p.stderr)
     p = regress("--base", "runs-same", "--new", "runs-slow", "--event", "nothing")
     tap.check(p.returncode == 2, "no such event", p.stderr)
-    subprocess.run([f"{BIN}/capture", "--bundle=none", "-q", "-F", "99", "-o", "rare.data", "--", "./plain", ROUNDS], check=True, stderr=subprocess.DEVNULL)
+    record("rare.data", "-F", "99", "--", "./plain", ROUNDS)
     p = regress("--base", "runs-same", "--new", "rare.data")
     tap.check(p.returncode == 2 and "times" in p.stderr, "another frequency: not comparable", p.stderr)
     with open("runs-same/base-01.data", "rb") as f:

@@ -9,7 +9,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import mix  # noqa: E402
-from drawn import BIN, alarms, of, regress, run_live  # noqa: E402
+from drawn import alarms, of, record, regress, run_live  # noqa: E402
 from tap import Tap  # noqa: E402
 
 tap = Tap()
@@ -97,7 +97,7 @@ def compilers():
             tap.skip(f"gcc -O2 against {name}", f"no {flags[0]}")
             continue
         # What interrupts do on a loaded machine is in some runs only.
-        subprocess.run([f"{BIN}/capture", "--bundle=none", "-q", "-e", "cpu-clock:u", "-F", "3999", "-o", f"{name}.data", "--", f"./clones-{name}", "900"], check=True)
+        record(f"{name}.data", "-e", "cpu-clock:u", "-F", "3999", "--", f"./clones-{name}", "900")
         if name == "O2":
             continue
         regress("-q", "--base", "O2.data", "--new", f"{name}.data", "--folded", "both.folded")
@@ -130,7 +130,7 @@ def live():
     tap.check(code == 2 and "stripped" in why, "one side stripped: not comparable", why)
     code, why = compare("--base", *sides("stripped")[1], "--new", *sides("stripped")[0])
     tap.check(code == 2 and "stripped" in why, "the other side stripped: not comparable", why)
-    subprocess.run([f"{BIN}/capture", "--bundle=none", "-q", "-F", "499", "-o", "rare.data", "--", "./plain", ROUNDS], check=True)
+    record("rare.data", "-F", "499", "--", "./plain", ROUNDS)
     code, why = compare("--base", *base, "--new", "rare.data")
     tap.check(code == 2 and "499" in why and "--force" in why, "another frequency: not comparable", why)
     code, r = compare("--force", "--base", *base, "--new", "rare.data")
@@ -144,7 +144,7 @@ def live():
     # One of eight runs shares its processor with another program.
     cpu = str(min(os.sched_getaffinity(0)))
     busy = subprocess.Popen(["taskset", "-c", cpu, "./plain", "100000000"])
-    subprocess.run(["taskset", "-c", cpu, f"{BIN}/capture", "--bundle=none", "-q", "-F", "3999", "-o", new[1], "--", "./plain-v2", ROUNDS], check=True)
+    record(new[1], "-F", "3999", "--", "./plain-v2", ROUNDS, prefix=["taskset", "-c", cpu])
     busy.kill()
     busy.wait()
     code, r = compare("--base", *base, "--new", *new)

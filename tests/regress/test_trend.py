@@ -11,7 +11,7 @@ import xml.etree.ElementTree as ET
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import mix  # noqa: E402
-from drawn import BIN, Drawn, regress, run_live  # noqa: E402
+from drawn import BIN, Drawn, record, regress, run_live  # noqa: E402
 from tap import Tap  # noqa: E402
 
 tap = Tap()
@@ -82,7 +82,7 @@ def live():
     for i in range(12):
         # Names against the order of time, which is in the profiles.
         out = f"stored/{99 - i}.pb.gz"
-        subprocess.run([f"{BIN}/capture", "--bundle=none", "-q", "-F", "4999", "-o", "r.data", "--", "./one" if i < 7 else "./other", "1200"], check=True)
+        record("r.data", "-F", "4999", "--", "./one" if i < 7 else "./other", "1200")
         subprocess.run([f"{BIN}/resolve", "-q", "r.data", "-o", out], check=True)
         sizes.append(os.path.getsize(out))
     code, r = trend("stored")
