@@ -74,8 +74,8 @@ void judge_total(struct judge *j, struct finding *f);
 bool all_changed_alike(struct regress *g);
 
 /* ---- moved.c */
-/* Fills `moved`. */
-void find_moved(struct judge *j);
+/* Fills `moved`. Returns 0 or -1. */
+int find_moved(struct judge *j);
 
 /* ---- unseen.c */
 /* Can it be that what was inlined into `lost` is inlined into `grew` now (keys), and nothing tells

@@ -1,11 +1,16 @@
-/* moved.c - finds time that moved from a function to a neighbour: inlined, outlined, renamed. */
+/* moved.c - finds time that moved from a function to a neighbour: inlined, outlined, renamed. What
+ * a function lost pays for growth once: a function has one partner, or one group of them. */
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/vec.h"
 #include "regress/judge.h"
 
 /* If the linker says that it has merged functions, chance may explain a larger rest. */
 #define FOLDED_SHARE .35
+#define LIKE_MIN     .5 /* of two names that is the same, if one was made of the other */
 
 /* Do the two changes cancel each other? */
 static bool cancels(const struct judge *j, uint32_t a, uint32_t b)
@@ -38,9 +43,23 @@ static enum moved_how how_of(const struct judge *j, uint32_t callee)
 	return is_gone(v) ? MOVED_INLINED : is_new(v) ? MOVED_OUTLINED : MOVED_SHIFTED;
 }
 
+static bool changed(const struct regress *g, const struct tested *v)
+{
+	return v->is_tested &&
+	       (fmin(v->q_up, v->q_down) <= g->opt.report_q || is_new(v) || is_gone(v));
+}
+
+/* ---- groups: one function and many -------------------------------------------------------------
+ */
+
+static bool is_free(const struct judge *j, uint32_t key)
+{
+	return j->moved[key].to == NONE;
+}
+
 /* Finds callees that the compiler has inlined into f or outlined from it: together they cancel its
- * change. Marks them all and returns the one with the most time, or NONE. */
-static uint32_t absorbed(struct judge *j, uint32_t f)
+ * change. Marks them all, and f with the one that has the most time. */
+static void find_absorbed(struct judge *j, uint32_t f)
 {
 	const struct regress *g = j->g;
 	double mine = change(j, &g->self.v[f]), others = 0, most = 0;
@@ -54,7 +73,8 @@ static uint32_t absorbed(struct judge *j, uint32_t f)
 		double delta = change(j, w);
 		bool appeared = mine > 0 ? is_gone(w) : is_new(w);
 
-		if (!g->both.v[i].parent || parent != f || key == f || seen[key] || !appeared)
+		if (!g->both.v[i].parent || parent != f || key == f || seen[key] || !appeared ||
+		    !is_free(j, key))
 			continue;
 		seen[key] = true;
 		others += delta;
@@ -66,31 +86,86 @@ static uint32_t absorbed(struct judge *j, uint32_t f)
 	if (fabs(mine + others) >= MOVED_SHARE * fmax(fabs(mine), fabs(others)))
 		best = NONE;
 	for (k = 0; best != NONE && k < g->info.n; k++)
-		if (seen[k] && j->moved[k].to == NONE)
+		if (seen[k])
 			j->moved[k] = (struct move){f, how_of(j, k)};
+	if (best != NONE)
+		j->moved[f] = (struct move){best, how_of(j, best)};
 	free(seen);
-	return best;
 }
 
-/* Tries the callers and callees of f one by one. */
-static struct move find_neighbour(struct judge *j, uint32_t f)
+/* Has a function's time perhaps gone to one that the linker merged, or come from it? */
+static bool may_be_folded(const struct judge *j, uint32_t f, uint32_t k, bool in_new)
+{
+	const struct tested *w = &j->g->self.v[k];
+
+	return k != f && w->is_tested && is_free(j, k) && (in_new ? is_gone(w) : is_new(w));
+}
+
+/* If the linker has merged functions with the same code on one side only, marks the functions whose
+ * time went to the merged one (or came from it): one, or all of them. */
+static void find_folded(struct judge *j, uint32_t f)
 {
 	const struct regress *g = j->g;
-	uint32_t best = absorbed(j, f);
-	size_t i;
+	const struct key_info *info = &g->info.v[f];
+	bool in_new = info->is_folded[SIDE_NEW];
+	double others = 0, mine = change(j, &g->self.v[f]);
+	uint32_t i, best = NONE, alone = NONE;
 
-	if (best != NONE)
-		return (struct move){best, how_of(j, best)};
-	for (i = 1; i < g->both.n; i++) {
-		uint32_t key = g->both.v[i].key, up = g->both.v[i].parent;
-		uint32_t parent = up ? g->both.v[up].key : NONE;
+	if (in_new == info->is_folded[SIDE_BASE] || (mine > 0) != in_new)
+		return;
+	for (i = 0; i < g->self.n && alone == NONE; i++) {
+		double delta = change(j, &g->self.v[i]);
 
-		if (key == f && parent != NONE && parent != f && cancels(j, f, parent))
-			return (struct move){parent, how_of(j, f)};
-		if (parent == f && key != f && cancels(j, f, key))
-			return (struct move){key, how_of(j, key)};
+		if (!may_be_folded(j, f, i, in_new))
+			continue;
+		if (fabs(mine + delta) < FOLDED_SHARE * fabs(mine))
+			alone = i;
+		others += delta;
+		best = i;
 	}
-	return (struct move){.to = NONE};
+	if (alone == NONE && fabs(mine + others) >= FOLDED_SHARE * fabs(mine))
+		return;
+	best = alone != NONE ? alone : best;
+	if (best == NONE)
+		return;
+	for (i = 0; i < g->self.n; i++)
+		if (alone != NONE ? i == alone : may_be_folded(j, f, i, in_new))
+			j->moved[i] = (struct move){f, MOVED_FOLDED};
+	j->moved[f] = (struct move){best, MOVED_FOLDED};
+}
+
+/* ---- pairs ------------------------------------------------------------------------------------
+ */
+
+/* Two functions whose changes cancel each other. */
+struct pair {
+	uint32_t a, b;
+	enum moved_how how;
+	double like;  /* how much of their names is the same; neighbours: 0 */
+	double apart; /* difference of their changes */
+};
+
+struct pairs {
+	struct judge *j;
+	VEC(struct pair) v;
+	bool failed;
+};
+
+static bool same_letter(char a, char b)
+{
+	return tolower((unsigned char)a) == tolower((unsigned char)b);
+}
+
+/* How much of two names is the same at their beginnings and ends, of the longer one. */
+static double likeness(const char *a, const char *b)
+{
+	size_t n = strlen(a), m = strlen(b), least = n < m ? n : m, before = 0, after = 0;
+
+	while (before < least && same_letter(a[before], b[before]))
+		before++;
+	while (before + after < least && same_letter(a[n - 1 - after], b[m - 1 - after]))
+		after++;
+	return least ? (double)(before + after) / (double)(n > m ? n : m) : 0;
 }
 
 static bool share_caller(const struct regress *g, uint32_t a, uint32_t b)
@@ -105,73 +180,104 @@ static bool share_caller(const struct regress *g, uint32_t a, uint32_t b)
 	return false;
 }
 
-/* Finds a function with the same time and callers that is gone if f is new, or new if f is gone: f
- * was perhaps renamed. */
-static uint32_t find_old_name(const struct judge *j, uint32_t f)
+static void offer(struct pairs *p, uint32_t a, uint32_t b, enum moved_how how)
 {
-	const struct family *self = &j->g->self;
-	uint32_t i;
+	const struct regress *g = p->j->g;
+	struct pair pair = {.a = a, .b = b, .how = how};
 
-	for (i = 0; i < self->n; i++)
-		if (i != f && self->v[i].is_tested &&
-		    (is_new(&self->v[f]) ? is_gone(&self->v[i]) : is_new(&self->v[i])) &&
-		    cancels(j, f, i) && share_caller(j->g, f, i))
-			return i;
-	return NONE;
+	if (how == MOVED_RENAMED)
+		pair.like = likeness(regress_name(g, a), regress_name(g, b));
+	if (pair.like < LIKE_MIN)
+		pair.like = 0;
+	pair.apart = fabs(change(p->j, &g->self.v[a]) + change(p->j, &g->self.v[b]));
+	if (vec_push(&p->v, pair))
+		p->failed = true;
 }
 
-/* If the linker has merged functions with the same code on one side only, finds the functions whose
- * time went to the merged one (or came from it): all of them, or one. */
-static uint32_t find_folded(const struct judge *j, uint32_t f)
+/* A function and its callers. */
+static void offer_callers(struct pairs *p)
+{
+	const struct regress *g = p->j->g;
+	size_t i;
+
+	for (i = 1; i < g->both.n; i++) {
+		uint32_t key = g->both.v[i].key, up = g->both.v[i].parent;
+		uint32_t parent = up ? g->both.v[up].key : NONE;
+
+		if (parent == NONE || parent == key || !is_free(p->j, key) ||
+		    !is_free(p->j, parent) ||
+		    !(changed(g, &g->self.v[key]) || changed(g, &g->self.v[parent])))
+			continue;
+		if (cancels(p->j, key, parent))
+			offer(p, key, parent, how_of(p->j, key));
+	}
+}
+
+/* A function that is gone, and a new one with the same time and callers: it was perhaps renamed. */
+static void offer_names(struct pairs *p)
+{
+	const struct family *self = &p->j->g->self;
+	uint32_t i, k;
+
+	for (i = 0; i < self->n; i++) {
+		if (!self->v[i].is_tested || !is_gone(&self->v[i]) || !is_free(p->j, i))
+			continue;
+		for (k = 0; k < self->n; k++)
+			if (self->v[k].is_tested && is_new(&self->v[k]) && is_free(p->j, k) &&
+			    cancels(p->j, i, k) && share_caller(p->j->g, i, k))
+				offer(p, i, k, MOVED_RENAMED);
+	}
+}
+
+/* The best first: names of which one was made of the other, then neighbours, then other names. */
+static int compare_pairs(const void *a, const void *b)
+{
+	const struct pair *x = a, *y = b;
+
+	if (x->like != y->like)
+		return x->like > y->like ? -1 : 1;
+	if ((x->how == MOVED_RENAMED) != (y->how == MOVED_RENAMED))
+		return x->how == MOVED_RENAMED ? 1 : -1;
+	if (x->apart != y->apart)
+		return x->apart < y->apart ? -1 : 1;
+	if (x->a != y->a)
+		return x->a < y->a ? -1 : 1;
+	return x->b < y->b ? -1 : x->b > y->b;
+}
+
+static void take_pairs(struct pairs *p, bool only_alike)
+{
+	struct judge *j = p->j;
+	size_t i;
+
+	if (p->v.n)
+		qsort(p->v.v, p->v.n, sizeof *p->v.v, compare_pairs);
+	for (i = 0; i < p->v.n; i++) {
+		const struct pair *d = &p->v.v[i];
+
+		if ((only_alike && !(d->like > 0)) || !is_free(j, d->a) || !is_free(j, d->b))
+			continue;
+		j->moved[d->a] = (struct move){d->b, d->how};
+		j->moved[d->b] = (struct move){d->a, d->how};
+	}
+}
+
+int find_moved(struct judge *j)
 {
 	const struct regress *g = j->g;
-	const struct key_info *info = &g->info.v[f];
-	const struct tested *v = &g->self.v[f];
-	bool in_new = info->is_folded[SIDE_NEW];
-	double others = 0, mine = change(j, v);
-	uint32_t i, best = NONE;
-
-	if (in_new == info->is_folded[SIDE_BASE] || (mine > 0) != in_new)
-		return NONE;
-	for (i = 0; i < g->self.n; i++) {
-		const struct tested *w = &g->self.v[i];
-
-		if (i == f || !w->is_tested || !(in_new ? is_gone(w) : is_new(w)))
-			continue;
-		if (fabs(mine + change(j, w)) < FOLDED_SHARE * fabs(mine))
-			return i;
-		others += change(j, w);
-		best = i;
-	}
-	return best != NONE && fabs(mine + others) < FOLDED_SHARE * fabs(mine) ? best : NONE;
-}
-
-static bool changed(const struct regress *g, const struct tested *v)
-{
-	return v->is_tested &&
-	       (fmin(v->q_up, v->q_down) <= g->opt.report_q || is_new(v) || is_gone(v));
-}
-
-void find_moved(struct judge *j)
-{
-	struct regress *g = j->g;
-	struct move m;
+	struct pairs p = {.j = j};
 	uint32_t i;
 
-	for (i = 0; i < g->self.n; i++) {
-		if (!changed(g, &g->self.v[i]) || j->moved[i].to != NONE)
-			continue;
-		m = (struct move){find_folded(j, i), MOVED_FOLDED};
-		if (m.to == NONE)
-			m = find_neighbour(j, i);
-		if (m.to == NONE && (is_new(&g->self.v[i]) || is_gone(&g->self.v[i]))) {
-			m.to = find_old_name(j, i);
-			m.how = MOVED_RENAMED;
-		}
-		if (m.to == NONE)
-			continue;
-		j->moved[i] = m;
-		if (j->moved[m.to].to == NONE)
-			j->moved[m.to] = (struct move){i, m.how};
-	}
+	for (i = 0; i < g->self.n; i++)
+		if (changed(g, &g->self.v[i]) && is_free(j, i))
+			find_folded(j, i);
+	offer_names(&p);
+	take_pairs(&p, true);
+	for (i = 0; i < g->self.n; i++)
+		if (changed(g, &g->self.v[i]) && is_free(j, i))
+			find_absorbed(j, i);
+	offer_callers(&p);
+	take_pairs(&p, false);
+	vec_done(&p.v);
+	return p.failed ? -1 : 0;
 }

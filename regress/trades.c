@@ -112,12 +112,16 @@ static int offer(struct trades *t, size_t finding, uint32_t lost, uint32_t old)
 	return vec_push(&t->v, trade);
 }
 
-/* What a neighbour has taken already. */
-static double moved_away(const struct judge *j, uint32_t k)
+/* What neighbours have taken already. */
+static double moved_away(const struct judge *j, uint32_t lost)
 {
-	uint32_t to = j->moved[k].to;
+	uint32_t to = j->moved[lost].to, k;
+	double all = 0;
 
-	return to == NONE ? 0 : fabs(change(j, &j->g->self.v[to]));
+	for (k = 0; to != NONE && k < j->g->self.n; k++)
+		if (j->moved[k].to == lost)
+			all += fmax(change(j, &j->g->self.v[k]), 0);
+	return to == NONE ? 0 : fmax(all, fabs(change(j, &j->g->self.v[to])));
 }
 
 static int offer_all(struct trades *t)
@@ -412,6 +416,14 @@ static void name_successors(const struct trades *t)
 	}
 }
 
+/* What a neighbour left is mostly chance: of another growth it must explain a part. */
+static bool is_chance(const struct trades *t, const struct trade *d)
+{
+	const struct finding *f = &t->j->g->findings.v[d->finding];
+
+	return t->j->moved[d->lost].to != NONE && d->taken < TAKEN_MIN * (f->new - f->base);
+}
+
 static void settle_all(struct trades *t)
 {
 	struct regress *g = t->j->g;
@@ -422,6 +434,8 @@ static void settle_all(struct trades *t)
 		struct trade *d = &t->v.v[i];
 
 		d->taken = fmin(t->need[d->finding], t->left[d->lost]);
+		if (is_chance(t, d))
+			d->taken = 0;
 		t->need[d->finding] -= d->taken;
 		t->left[d->lost] -= d->taken;
 	}

@@ -471,7 +471,8 @@ static int judge_all(struct judge *j, struct err *err)
 		return -ERR_NOMEM;
 	for (i = 0; i < g->info.n; i++)
 		j->moved[i].to = NONE;
-	find_moved(j);
+	if (find_moved(j))
+		return err_nomem(err);
 	judge_total(j, &total);
 	if (push(g, &total, err) || judge_self(j, err))
 		return -ERR_NOMEM;

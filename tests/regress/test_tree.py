@@ -58,6 +58,24 @@ new = side("more", {**COMMON, "app;main;serve": 40, "app;main;serve;validate": 9
 code, r = findings("--base", *base, "--new", *new)
 tap.check(code == 1 and {k for k, _ in of(r, "REGRESSED")} & {"open", "validate"}, "a call more: it fails", code, of(r, "REGRESSED", "moved"))
 
+# ---- what was lost pays for growth once ---------------------------------------------------------------------------------
+def gated(folder, old, new):
+    """Which functions fail by themselves, and what each that moved is said to have been."""
+    code, r = findings("--base", *side(folder + "-old", {**COMMON, **old}), "--new", *side(folder + "-new", {**COMMON, **new}))
+    return code, {key for key, kind in of(r, "REGRESSED", "NEW") if kind == "self"}, {f["key"]: f["related"] for f in r["findings"] if f["verdict"] == "moved"}
+
+
+code, red, moved = gated("twice", {"app;main;scan": 400}, {"app;main;Scan": 400, "app;main;zip": 400})
+tap.check((code, red, moved) == (1, {"zip"}, {"scan": "Scan", "Scan": "scan"}), "renamed, and a new function as large beside it: that one is new", code, red, moved)
+code, red, moved = gated("thrice", {f"app;main;scan_{i}": 400 for i in range(3)}, {**{f"app;main;seek_{i}": 400 for i in range(3)}, "app;main;zip": 400})
+tap.check(code == 1 and red == {"zip"}, "three renamed, and a new one as large: that one is new", code, red, moved)
+code, red, moved = gated("names", {f"app;main;f{i}": 500 for i in range(8)}, {f"app;main;F{i}": 500 for i in range(8)})
+tap.check((code, red) == (0, set()) and moved == {a + str(i): b + str(i) for i in range(8) for a, b in ("fF", "Ff")}, "eight renamed: each is named with its own", code, red, moved)
+code, red, moved = gated("outlined", {"app;main;big": 2500}, {"app;main;big": 2100, "app;main;big;part": 400, "app;main;big;other": 400})
+tap.check(code == 1 and len(red & {"part", "other"}) == 1, "outlined, and a new function as large beside it: one of them is new", code, red, moved)
+code, red, moved = gated("parts", {"app;main;big": 2500}, {"app;main;big": 1700, "app;main;big;part": 400, "app;main;big;other": 400})
+tap.check((code, red) == (0, set()), "two parts outlined: they moved", code, red, moved)
+
 # ---- without debug information inlined functions are not known ---------------------------------------------------------
 def text(name, stacks, lines=False, n=5):
     """Runs as perf script writes them: the module is known, and with `lines` that something is inlined in it."""
