@@ -6,11 +6,12 @@
 #include "base/vec.h"
 #include "profile/profile.h"
 #include "report/disassemble.h"
+#include "report/function_name.h"
 #include "report/machine_code.h"
 #include "report/report.h"
 #include "symbolize/symbolize.h"
 
-enum { SOURCE_SHOWN = 160, SHARE_HOT = 5 };
+enum { SOURCE_SHOWN = 160, SHARE_HOT = 5, CANDIDATES_BYTES = 300 };
 
 /* A function of that name, and what was sampled in it. */
 struct target {
@@ -34,21 +35,14 @@ struct annotation {
 	struct source_text source;
 	uint32_t file, line, function; /* shown last: string ids of the symbolizer */
 	struct text text, name;
+	enum name_typed least; /* of a name; what is less is another one */
 };
 
 /* ---- which functions ------------------------------------------------------------------------- */
 
-/* Is it the name as it is, or without arguments? */
 static bool is_named(struct annotation *a, const char *name)
 {
-	const char *wanted = a->opt->function;
-
-	if (!strcmp(name, wanted))
-		return true;
-	a->name.n = 0;
-	fold_function(&a->name, name, strlen(name));
-	return !a->name.failed && a->name.n == strlen(wanted) &&
-	       !memcmp(a->name.s, wanted, a->name.n);
+	return name_typed(&a->name, name, a->opt->function) >= a->least;
 }
 
 static const struct profile_location *leaf_of(const struct annotation *a, size_t sample)
@@ -58,6 +52,11 @@ static const struct profile_location *leaf_of(const struct annotation *a, size_t
 	return s->node && a->has_event[s->event]
 		       ? &a->p->locations.v[a->p->nodes.v[s->node].location]
 		       : NULL;
+}
+
+static const char *symbol_of(const struct annotation *a, const struct profile_location *l)
+{
+	return strtab_get(&a->p->strings, l->symbol);
 }
 
 static uint64_t weight_of(const struct annotation *a, const struct profile_sample *s)
@@ -98,9 +97,10 @@ static int compare_targets(const void *pa, const void *pb)
 	return (a->weight < b->weight) - (a->weight > b->weight);
 }
 
-static int find_targets(struct annotation *a)
+/* Functions of whose names this much was typed. */
+static int find_targets(struct annotation *a, enum name_typed how)
 {
-	/* By string id: 1 named so, 2 not. */
+	/* By string id: 1 + enum name_typed. */
 	uint8_t *known = calloc(strtab_count(&a->p->strings) + 1, 1);
 
 	if (!known)
@@ -111,9 +111,9 @@ static int find_targets(struct annotation *a)
 		if (!leaf || !leaf->symbol)
 			continue;
 		if (!known[leaf->symbol])
-			known[leaf->symbol] =
-				is_named(a, strtab_get(&a->p->strings, leaf->symbol)) ? 1 : 2;
-		if (known[leaf->symbol] == 1 && add_sample(a, i)) {
+			known[leaf->symbol] = (uint8_t)(1 + name_typed(&a->name, symbol_of(a, leaf),
+								       a->opt->function));
+		if (known[leaf->symbol] == 1 + how && add_sample(a, i)) {
 			free(known);
 			return -1;
 		}
@@ -171,6 +171,59 @@ static int no_function(struct annotation *a, struct err *err)
 		       "--annotate: no sample is in a function %s; `resolve -f top --no-children` "
 		       "lists those that have some",
 		       a->opt->function);
+}
+
+static const char *name_of(const struct annotation *a, size_t target)
+{
+	return symbol_of(a, &a->p->locations.v[a->targets.v[target].location]);
+}
+
+/* The last part of a name may be that of several functions, which do not differ in arguments only.
+ */
+static int check_is_one(struct annotation *a, struct err *err)
+{
+	struct strtab names = {0};
+	struct text list = {0};
+	size_t n = 0;
+
+	for (size_t i = 0; i < a->targets.n; i++) {
+		a->name.n = 0;
+		fold_function(&a->name, name_of(a, i), strlen(name_of(a, i)));
+		strtab_add(&names, a->name.n ? a->name.s : "", a->name.n);
+		if (strtab_count(&names) == n + 1) /* counting "" */
+			continue;
+		if (list.n < CANDIDATES_BYTES)
+			text_str(&list, n ? ", '" : "'");
+		if (list.n < CANDIDATES_BYTES) {
+			text_add(&list, a->name.s, a->name.n);
+			text_char(&list, '\'');
+		}
+		n++;
+	}
+	if (n > 1)
+		err_set(err, ERR_NOT_FOUND, NULL, "--annotate: %s may be one of %zu: %.*s",
+			a->opt->function, n, (int)list.n, list.n ? list.s : "");
+	text_done(&list);
+	strtab_done(&names);
+	return n > 1 ? -ERR_NOT_FOUND : 0;
+}
+
+/* What was typed may be a part of the name, if it is the name of none. */
+static int choose(struct annotation *a, struct err *err)
+{
+	int rc = find_targets(a, NAME_TYPED);
+
+	a->least = NAME_PART_TYPED;
+	if (!rc && !a->targets.n)
+		rc = find_targets(a, NAME_PART_TYPED);
+	if (rc || a->targets.n)
+		return rc ? err_nomem(err) : 0;
+	if (inlined_into(a) || is_in_stacks(a))
+		return no_function(a, err);
+	a->least = NAME_LAST_TYPED;
+	if (find_targets(a, NAME_LAST_TYPED))
+		return err_nomem(err);
+	return a->targets.n ? check_is_one(a, err) : no_function(a, err);
 }
 
 /* ---- one function --------------------------------------------------------------------------- */
@@ -398,10 +451,8 @@ int report_annotate(const struct loaded *l, const struct annotate_options *opt, 
 		event_set_reduce(&events, l->profile);
 		a.event = events.ids[0];
 		a.has_event = events.has;
-		rc = find_targets(&a) ? err_nomem(err) : 0;
+		rc = choose(&a, err);
 	}
-	if (!rc && !a.targets.n)
-		rc = no_function(&a, err);
 	/* Parts of a function that a compiler has split have its name, too. */
 	for (size_t i = 0; !rc && i < a.targets.n; i++) {
 		if (i)

@@ -125,6 +125,31 @@ if made:
     tap.check([(at - CODE, share) for at, share in shares(text).items()] == [(0, 25), (1, 50), (4, 25), (5, 0), (6, 0), (7, 0)] and "movq   %rsp, %rbp" in text,
               "code of a jitdump", text, err)
 
+    # Names as people type them: a part will do if it is of one function, or of several that differ in arguments only.
+    NAMES = ["int J.fib(int)", "void J.main(java.lang.String[])", "void J.main()", "int K.hash(long)", "int L.hash(long)", "void ns::Acc<int>::run<char>(unsigned int)",
+             "JS:*odd /home/ann/a.js:1:2", "main.(*T).Method"]
+    dump = Jitdump(PID)
+    for i, name in enumerate(NAMES):
+        dump.load(100, CODE + 16 * i, 8, name, bytes.fromhex("554889e5905dc390"))
+    r = Recording(monotonic=True)
+    r.comm(PID, "jit", 1)
+    r.mmap2(PID, CODE, 0x10000, 0, "//anon", 2)
+    r.mmap2(PID, 0x7e0000000000, 4096, 0, dump.write(os.path.abspath(f"jit-{PID}.dump")), 3)
+    for i in range(len(NAMES)):
+        r.sample(PID, CODE + 16 * i, 200 + i)
+    data = r.write("names.data")
+    for typed, want in (("J.fib", [0]), ("J.fib(int)", [0]), ("int J.fib(int)", [0]), ("int J.fib", [0]), ("fib", [0]), ("fib(int)", [0]), ("main", [1, 2]),
+                        ("J.main()", [2]), ("K.hash", [3]), ("run", [5]), ("Acc::run", [5]), ("ns::Acc<int>::run<char>", [5]), ("ns::Acc::run", [5]), ("odd", [6]),
+                        ("Method", [7])):
+        text, err, rc = annotate(typed, data)
+        have = [NAMES.index(n) for n in re.findall(r"^ *: *[0-9a-f]+ <(.*)>:$", text, re.M)]
+        tap.check(sorted(have) == want and not err, f"'{typed}' is {NAMES[want[0]]}", have, err)
+    text, err, rc = annotate("hash", data)
+    tap.check(rc == 2 and not text and "hash may be one of 2: 'K.hash', 'L.hash'" in err, "'hash' is one of two, which are listed", err)
+    for typed in ("ib", "fib(long)", "Acc<char>::run", "J", "int)", "(int)", "", "od"):
+        text, err, rc = annotate(typed, data)
+        tap.check(rc == 2 and not text and err.count("\n") == 1, f"'{typed}' is none", text[:200], err)
+
     # What there is nothing to show of.
     recorded(os.path.abspath("p.x86_64"), {at: 1 for at in leaf}, "x86_64", leaf[-1])
     for name, words in (("mix", "is inlined.*--annotate 'leaf'"), ("nope", "no sample is in a function nope")):
