@@ -391,6 +391,20 @@ static void say_notes(struct resolve *r, struct loaded *in)
 		input_hints(r, in);
 }
 
+/* What the format could not hold. */
+static void report_too_large(struct resolve *r)
+{
+	if (!r->too_large)
+		return;
+	r->damaged = true;
+	if (!r->quiet)
+		fprintf(stderr,
+			"resolve: %" PRIu64
+			" value%s of 2^63 or more, which %s cannot hold: 2^63 - 1 stands for %s\n",
+			r->too_large, &"s"[r->too_large == 1], r -> format -> name,
+			r -> too_large == 1 ? "it" : "them");
+}
+
 static int run(struct resolve *r, struct loaded *in, struct err *err)
 {
 	bool notes_first;
@@ -405,9 +419,11 @@ static int run(struct resolve *r, struct loaded *in, struct err *err)
 	if (notes_first)
 		say_notes(r, in);
 	start = clock_seconds();
+	r->output.too_large = &r->too_large;
 	rc = write_answer(r, in, err);
 	if (rc)
 		return rc;
+	report_too_large(r);
 	if (!notes_first)
 		say_notes(r, in);
 	if (r->interrupted)

@@ -18,11 +18,12 @@ struct resolve {
 	struct load_options load;
 	const char *input; /* the one that -i names */
 	struct output_options output;
+	uint64_t too_large; /* see output_options */
 	const struct output_format *format;
 	enum pack pack;		 /* of the output file */
 	const char *output_path; /* NULL: stdout */
 	bool merge_threads;
-	struct sides diff;	 /* --diff BASE.. --new NEW.. */
+	struct sides diff; /* --diff BASE.. --new NEW.. */
 	VEC(const char *) debug_dirs;
 	enum stats_form stats;
 	struct requirements require;

@@ -206,7 +206,7 @@ static void add_samples(struct otlp *o, const struct otlp_cells *cells, bool cou
 		if (o->first_label[c->labels + 1] > at)
 			pb_bytes(&o->part, SAMPLE_ATTRIBUTES, o->label_lists.s + at,
 				 o->first_label[c->labels + 1] - at);
-		pb_varint(&o->sub, (uint64_t)value_of(counts ? c->count : c->period));
+		pb_varint(&o->sub, pprof_value(&o->pp, counts ? c->count : c->period));
 		pb_message(&o->part, SAMPLE_VALUES, &o->sub);
 		pb_message(&o->msg, PROFILE_SAMPLES, &o->part);
 	}

@@ -351,8 +351,8 @@ static void add_sample(struct writer *w, const struct tree *t, uint32_t node, si
 		pb_message(&w->part, SAMPLE_LOCATION_ID, &w->sub);
 	for (i = 0; i < w->pp.events->n; i++) {
 		if (!w->pp.p->events.v[w->pp.events->ids[i]].is_sum)
-			pb_varint(&w->sub, i == at ? as_int64(nodes[node].count) : 0);
-		pb_varint(&w->sub, i == at ? as_int64(nodes[node].period) : 0);
+			pb_varint(&w->sub, i == at ? pprof_value(&w->pp, nodes[node].count) : 0);
+		pb_varint(&w->sub, i == at ? pprof_value(&w->pp, nodes[node].period) : 0);
 	}
 	pb_message(&w->part, SAMPLE_VALUE, &w->sub);
 	/* The loop ended at the first level, which has the labels. */

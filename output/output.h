@@ -186,6 +186,9 @@ struct output_options {
 	/* Name of the input, for titles if the command is unknown; NULL: none. */
 	const char *source;
 	const char *generator; /* "unspool VERSION", for formats that name their writer */
+	/* Of formats whose numbers are signed: how many were 2^63 or more and are written as 2^63 -
+	 * 1. NULL: not asked. */
+	uint64_t *too_large;
 };
 
 /* What only some formats do, as options ask for it; bits. A format's row says which it honours:

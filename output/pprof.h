@@ -51,6 +51,16 @@ static inline int pprof_stop(const struct profile_sample *s)
 	return s->stop == UNWIND_STOP_END ? UNWIND_STOP_NONE : s->stop;
 }
 
+/* A number of a sample as one with a sign. */
+static inline uint64_t pprof_value(const struct pprof *pp, uint64_t v)
+{
+	if (v <= INT64_MAX)
+		return v;
+	if (pp->opt->too_large)
+		++*pp->opt->too_large;
+	return INT64_MAX;
+}
+
 /* An address inside of the instruction that was executed or has called. */
 static inline uint64_t pprof_address(const struct profile_location *l)
 {

@@ -60,6 +60,13 @@ tap.check(folded(out) == {"main;f": 6012024} and "have no command" in err, "scri
 full = f"a;b {2**64 - 1}\na;c {2**64 - 1}\n"
 code, out, err = resolve(full)
 tap.check(code == 1 and "more than 64 bits hold" in err and len(folded(out)) == 2, "a sum that is too large is said", (code, out, err))
+for form in ("pprof", "otlp"):
+    for text, n in ((f"a;b {2**63 - 1}\na;c 5\n", 0), (f"a;b {2**63}\na;c 5\n", 1), (f"a;b {2**63}\na;c {2**63 + 5}\n", 2)):
+        code, out, err = resolve(text, "-f", form, "-o", "large.out")
+        has = f"{n} value{'s' * (n > 1)} of 2^63 or more, which {form} cannot hold" in err
+        tap.check(code == (n > 0) and has == (n > 0) and "large.out" in os.listdir(), f"{form}: of values {n} are too large for a number with a sign", (code, err))
+code, out, err = resolve("a;b 9223372036854775808\n", "-f", "pprof", "-o", "large.pb")
+tap.check(folded(subprocess.run([f"{BIN}/resolve", "-q", "large.pb"], stdout=subprocess.PIPE, text=True).stdout) == {"a;b": 2**63 - 1}, "and the largest stands for them")
 code, out, err = resolve("a;b 5\r" * 3)
 tap.check(code == 2 and not out and "lines that end in CR only" in err and "tr '\\r' '\\n'" in err, "lines that end in CR: refused, with a cure", (code, out, err))
 tap.check(folded(resolve("a;b 5\r")[1]) == {"a;b": 5}, "but not one line that does")
