@@ -459,8 +459,8 @@ struct jit_unwind_info {
 bool jitdump_unwind_info(const struct jitdump *d, uint64_t ip, uint64_t time_ns,
 			 struct jit_unwind_info *ret);
 /* made_ns: when the code at ip, in the versions [from, until), was emitted; if there was none yet,
- * when the next code was placed there. made_ns is 0 for version 0, and always if ip only ever had
- * one piece of code, or none. */
+ * when the next code was placed there; one less if it was replaced at that very time. made_ns is 0
+ * for version 0, and always if ip only ever had one piece of code, or none. */
 struct jit_span {
 	uint64_t made_ns;
 	uint32_t from, until;

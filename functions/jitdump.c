@@ -497,6 +497,9 @@ struct jit_span jitdump_span(const struct jitdump *j, uint64_t ip, uint32_t vers
 		return always;
 	next = functab_find_next(&j->tab, ip, f->tag + 1, &cursor);
 	span.made_ns = j->codes.v[f->tag].time_ns;
+	/* By its time the other code would be found. */
+	if (next && span.made_ns > 1 && j->codes.v[next->tag].time_ns == span.made_ns)
+		span.made_ns--;
 	span.from = f->tag < n ? (uint32_t)f->tag + 2 : 0;
 	span.until = next ? (uint32_t)next->tag + 2 : UINT32_MAX;
 	return span;

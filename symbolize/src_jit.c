@@ -205,7 +205,7 @@ static const struct func *find_in_dumps(const struct jit_state *j, const struct 
 		const struct jitdump *d = j->dumps.v[i];
 		struct func_cursor cursor = {0};
 		const struct func *f = jitdump_find(d, l->ip, l->time_ns, &cursor);
-		bool exact = f && jitdump_made_ns(d, f) == l->time_ns;
+		bool exact = f && jitdump_made_ns(d, f) - l->time_ns <= 1; /* see jit_span */
 
 		if (!f || (found && !exact))
 			continue;

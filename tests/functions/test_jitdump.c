@@ -338,6 +338,32 @@ static void spans_of_versions(void **unused)
 	jitdump_done(&j);
 }
 
+/* Code without a name that was replaced at once says that nothing is known of what was there
+ * before.
+ */
+static void replaced_at_the_same_time(void **unused)
+{
+	static struct image m;
+	struct jit_span s;
+	struct jitdump j;
+
+	(void)unused;
+	memset(&m, 0, sizeof m);
+	put_header(&m, 0);
+	put_load(&m, 100, 0x1000, 32, "");
+	put_load(&m, 100, 0x1000, 32, "foo");
+	put_load(&m, 90, 0x2000, 32, ""); /* counts as of 100, too */
+	put_load(&m, 95, 0x2000, 32, "bar");
+	assert_int_equal(read_image(&j, &m), 0);
+	for (uint64_t ip = 0x1010; ip < 0x3000; ip += 0x1000) {
+		s = jitdump_span(&j, ip, jitdump_version(&j, 99));
+		assert_string_equal(name_at(&j, ip, s.made_ns), "");
+		s = jitdump_span(&j, ip, jitdump_version(&j, 100));
+		assert_string_equal(name_at(&j, ip, s.made_ns), ip < 0x2000 ? "foo" : "bar");
+	}
+	jitdump_done(&j);
+}
+
 static void processor_clocks_are_no_times(void **unused)
 {
 	static struct image m;
@@ -480,6 +506,7 @@ int main(void)
 		cmocka_unit_test(unwinding_info),
 		cmocka_unit_test(code_that_is_not_there),
 		cmocka_unit_test(spans_of_versions),
+		cmocka_unit_test(replaced_at_the_same_time),
 		cmocka_unit_test(processor_clocks_are_no_times),
 		cmocka_unit_test(lines_of_v8),
 		cmocka_unit_test(cut_anywhere),
