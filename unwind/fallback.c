@@ -372,8 +372,11 @@ static enum unwind_stop guess(struct walk *w, struct cursor *c, enum unwind_stop
 		return stop;
 	if (!has_fp && !c->fp)
 		return erlang_stop(w, c, stop);
-	if (stop == UNWIND_STOP_NO_CFI && is_jit(map))
-		stop = jit_ahead_step(w, c);
+	if (stop == UNWIND_STOP_NO_CFI && is_jit(map)) {
+		stop = jit_ahead_step(w, c, &has_fp);
+		if (!has_fp)
+			return stop;
+	}
 	if (stop == UNWIND_STOP_NO_CFI && is_jit(map) && !jit_memory_find(w, c->ip, &memory))
 		fallback_note_jit(w, c->ip - c->is_return_address);
 	if (stop == WALK_ON || stop == UNWIND_STOP_TRUNCATED_STACK)

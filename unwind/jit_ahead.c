@@ -414,14 +414,20 @@ static enum unwind_stop ahead_step(struct walk *w, struct cursor *c, bool needs_
 	return WALK_ON;
 }
 
-enum unwind_stop jit_ahead_step(struct walk *w, struct cursor *c)
+enum unwind_stop jit_ahead_step(struct walk *w, struct cursor *c, bool *has_fp)
 {
+	enum unwind_stop stop;
+
+	*has_fp = true;
 	if (!w->arch->code_step || w->arch->ra != w->arch->pc)
 		return UNWIND_STOP_NO_CFI;
 	if (!runs_v8(w))
 		return ahead_step(w, c, false);
 	/* What has called keeps its frame pointer everywhere, once its frame is made. */
-	if (c->is_return_address)
-		return v8_unmade_step(w, c);
+	if (c->is_return_address) {
+		stop = v8_unmade_step(w, c);
+		*has_fp = stop != UNWIND_STOP_BAD_CFI;
+		return *has_fp ? stop : UNWIND_STOP_NO_CFI;
+	}
 	return v8_edge_step(w, c) == WALK_ON ? WALK_ON : ahead_step(w, c, true);
 }

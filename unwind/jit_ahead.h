@@ -12,8 +12,9 @@ bool jit_memory_find(struct walk *w, uint64_t ip, struct jit_memory *ret);
 bool jit_ahead_find(struct walk *w, const struct arch *arch, const struct jit_memory *m,
 		    uint64_t ip, struct jit_ahead_frame *ret);
 
-/* Finds the caller of the frame *c by the bytes of its code, as code_step() does. */
-enum unwind_stop jit_ahead_step(struct walk *w, struct cursor *c);
+/* Finds the caller of the frame *c by the bytes of its code, as code_step() does. *has_fp: false if
+ * the record at the frame pointer is certainly not its own. */
+enum unwind_stop jit_ahead_step(struct walk *w, struct cursor *c, bool *has_fp);
 
 /* v8.c: the same for the first and the last instructions of V8's functions, in which these have no
  * frame. Elsewhere they keep frame pointers. */
@@ -24,7 +25,8 @@ bool v8_has_no_frame(struct walk *w, const struct cursor *c);
 /* v8_builtins.c: the caller of the sample's own function, a builtin in V8's file. BAD_CFI: its code
  * shows where the return address is, but none is there. NO_CFI: it does not show that. */
 enum unwind_stop v8_builtin_step(struct walk *w, struct cursor *c, const struct map *map);
-/* The caller of a function whose frame that builtin makes, before it has done so. */
+/* The caller of a function whose frame that builtin makes, before it has done so. NO_CFI: it has
+ * its frame. BAD_CFI: it has none, and what is to be its return address is none. */
 enum unwind_stop v8_unmade_step(struct walk *w, struct cursor *c);
 
 /* sljit.c: the caller of a function that has its return address in the frame of its caller. */

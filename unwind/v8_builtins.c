@@ -222,14 +222,16 @@ enum unwind_stop v8_unmade_step(struct walk *w, struct cursor *c)
 		return UNWIND_STOP_NO_CFI;
 	if (p.end == END_REGISTER && is_at(&p, p.start - 1, MAKE_FRAME, MAKE_BYTES)) {
 		if (!walk_word(w, sp, word, &fp))
-			return UNWIND_STOP_NO_CFI;
+			return UNWIND_STOP_BAD_CFI;
 		sp += word;
 	} else if (!p.makes_callers_frame &&
 		   !(p.end == END_REGISTER && is_at(&p, p.start, MAKE_FRAME, MAKE_BYTES))) {
 		return UNWIND_STOP_NO_CFI;
 	}
-	if (!walk_word(w, sp, word, &ra) || return_check_jit(w, ra) == RETURN_NONE)
-		return UNWIND_STOP_NO_CFI;
+	/* The builtin's file says what this word is. Memory at it may be of a later time, and then
+	 * shows no call. */
+	if (!walk_word(w, sp, word, &ra) || return_check(w, ra) == RETURN_NONE)
+		return UNWIND_STOP_BAD_CFI;
 	c->ip = ra;
 	c->sp = sp + word;
 	c->fp = fp;

@@ -364,6 +364,28 @@ def builtins():
     check_all("builtins", at, "builtins", cases)
 
 
+def code_that_is_over():
+    """What V8's baseline code calls first makes its frame. Until then the record is its caller's, whose memory was copied later, when
+    other code was there."""
+    at = build("node", functions({"prologue": "mov 0x27(%rdi),%r8; in_prologue: nop; pop %r15; push %rbp; mov %rsp,%rbp; push %r15; ret"}))
+    begins, caller = ANON + 0x105, ANON + 0x805
+    code = bytearray(b"\xcc" * 4096)
+    code[0x100:0x105] = b"\xe8" + ((at["prologue"] - begins) & 0xffffffff).to_bytes(4, "little")
+    dump = Jitdump(PID)
+    dump.pages(100, ANON, bytes(code))
+    record = [STACK + 9 * WORD, at["in_start"]]
+    cases = {"a caller": ([begins, caller, JUNK, JUNK, *record], [begins, caller, at["in_start"]]),
+             "none": ([begins, JUNK, JUNK, JUNK, *record], [begins])}
+    for name, (words, callers) in cases.items():
+        w = writer("node")
+        w.features[208] = dump.section()
+        for pc in (at["prologue"], at["in_prologue"]) * ROUNDS:
+            add(w, pc, words, {RBP: STACK + 4 * WORD})
+        got, said = walked(w)
+        wanted = [stack(at, pc, callers) for pc in (at["prologue"], at["in_prologue"]) * ROUNDS]
+        report(got == wanted, f"V8's code that is about to make its frame, code that is over: {name}", f"{wanted[:2]} {got[:2]} {said}")
+
+
 def follows():
     """A function right behind another one, in which a call seems to lead into its middle."""
     at = build("follows", FOLLOWS)
@@ -410,4 +432,5 @@ unknown_code(symbols)
 many_addresses(symbols)
 two_programs(symbols)
 builtins()
+code_that_is_over()
 follows()
