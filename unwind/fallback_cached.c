@@ -103,6 +103,9 @@ static bool jit_again(struct walk *w)
 	if (!c->is_return_address || !c->fp_known || c->fp % WORD || c->fp < c->sp ||
 	    !walk_word(w, c->fp, WORD, &fp) || !walk_word(w, c->fp + WORD, WORD, &ra))
 		return false;
+	/* What the sample's own function does tells whether there is a frame: v8_unmade_step(). */
+	if (w->next - w->frames == 2 && runs_v8(w))
+		return false;
 	ra &= w->code_mask;
 	if (may_be_smallest_frame(w) ||
 	    fp_owner_find(w, c, w->next[-1].map, &caller) != FP_OWNER_SELF ||

@@ -11,7 +11,7 @@ from walks import RESOLVE, check_short_cuts, report, run
 
 BIAS, STACK, ANON, PID = 0x10000000, 0x7ffe0000, 0x7f0000000000, 100
 REGS, MASK = 24, 0xff0fff  # asm/perf_regs.h; those of segments are not recorded
-RAX, RBX, RBP, RSP, RIP, R9, R12 = 0, 1, 6, 7, 8, 17, 20
+RAX, RBX, RBP, RSP, RIP, R9, R12, R15 = 0, 1, 6, 7, 8, 17, 20, 23
 JUNK, WORD = 0x11, 8
 ROUNDS = 3
 FILL = "\n.fill 200,1,0xcc\n"

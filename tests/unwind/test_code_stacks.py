@@ -13,7 +13,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 sys.path.insert(0, os.path.join(HERE, "..", "e2e"))
 from perfsynth import Jitdump  # noqa: E402
-from stacks_by_hand import (ANON, BIAS, FILL, JUNK, MASK, PID, R9, RAX, RBP, ROUNDS, RSP, STACK, WORD, add, build, check_all,  # noqa: E402
+from stacks_by_hand import (ANON, BIAS, FILL, JUNK, MASK, PID, R9, R15, RAX, RBP, ROUNDS, RSP, STACK, WORD, add, build, check_all,  # noqa: E402
                             functions, map_program, stack, walked, writer)
 from walks import report, run  # noqa: E402
 
@@ -365,25 +365,31 @@ def builtins():
 
 
 def code_that_is_over():
-    """What V8's baseline code calls first makes its frame. Until then the record is its caller's, whose memory was copied later, when
-    other code was there."""
-    at = build("node", functions({"prologue": "mov 0x27(%rdi),%r8; in_prologue: nop; pop %r15; push %rbp; mov %rsp,%rbp; push %r15; ret"}))
+    """What V8's baseline code calls first makes its frame. Until then the record is its caller's. Memory at its caller was copied later,
+    when other code was there; or it has changed at the code itself, so that nothing is known there, which is remembered of its address."""
+    at = build("node", functions({"prologue": "mov 0x27(%rdi),%r8; in_prologue: nop; pop %r15; push %rbp; mov %rsp,%rbp; "
+                                              "made: push %r15; ret"}))
     begins, caller = ANON + 0x105, ANON + 0x805
     code = bytearray(b"\xcc" * 4096)
     code[0x100:0x105] = b"\xe8" + ((at["prologue"] - begins) & 0xffffffff).to_bytes(4, "little")
-    dump = Jitdump(PID)
+    dump, changed = Jitdump(PID), Jitdump(PID)
     dump.pages(100, ANON, bytes(code))
-    record = [STACK + 9 * WORD, at["in_start"]]
-    cases = {"a caller": ([begins, caller, JUNK, JUNK, *record], [begins, caller, at["in_start"]]),
-             "none": ([begins, JUNK, JUNK, JUNK, *record], [begins])}
-    for name, (words, callers) in cases.items():
+    for time, byte in enumerate(b"\x50\x51", 100):
+        code[0x105] = byte
+        changed.pages(time, ANON, bytes(code))
+    record, up = [STACK + 9 * WORD, at["in_start"]], [begins, caller, at["in_start"]]
+    before = [(pc, [begins, caller, JUNK, JUNK, *record], {RBP: STACK + 4 * WORD}) for pc in (at["prologue"], at["in_prologue"])]
+    none = [(pc, [begins, JUNK, *words[2:]], regs) for pc, words, regs in before]
+    behind = (at["made"], [STACK + 4 * WORD, caller, JUNK, JUNK, *record], {RBP: STACK, R15: begins})
+    for name, memory, samples, callers in (("its caller's is over", dump, before, up), ("no caller", dump, none, [begins]),
+                                           ("its own is over", changed, [behind, *before], up)):
         w = writer("node")
-        w.features[208] = dump.section()
-        for pc in (at["prologue"], at["in_prologue"]) * ROUNDS:
-            add(w, pc, words, {RBP: STACK + 4 * WORD})
+        w.features[208] = memory.section()
+        for sample in samples * ROUNDS:
+            add(w, *sample)
         got, said = walked(w)
-        wanted = [stack(at, pc, callers) for pc in (at["prologue"], at["in_prologue"]) * ROUNDS]
-        report(got == wanted, f"V8's code that is about to make its frame, code that is over: {name}", f"{wanted[:2]} {got[:2]} {said}")
+        wanted = [stack(at, pc, callers) for pc, *_ in samples * ROUNDS]
+        report(got == wanted, f"V8's code that makes its frame: {name}", f"{wanted[:3]} {got[:3]} {said}")
 
 
 def follows():
