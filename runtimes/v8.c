@@ -25,6 +25,12 @@ enum {
 
 enum { TAG = 1, LENGTH_AT = 8, FUNCTION_TYPES = 16 };
 
+/* Words of bytecode's head behind its length: its constants and tables, in any order. What V8
+ * counts there comes later (bytecode-array.tq). */
+enum { TABLES_AT = 16, TABLES_END = 48 };
+/* Of the bytecode itself. */
+enum { PRINT_BYTES = 64 };
+
 /* Functions that are read, and then read again, together. */
 enum { TOGETHER = 256 };
 
@@ -171,7 +177,26 @@ static uint64_t print_of_code(const struct v8_code *c)
 	return hash_mix(hash_mix(c->start ^ c->end << 1, c->shared), c->bytecode);
 }
 
-/* The extent of bytecode. */
+/* What tells it from other bytecode of the same length. That may get its memory, while what
+ * belonged to its function is still in memory that is free. */
+static bool bytecode_print(struct v8 *v, uint64_t bytecode, struct v8_piece *piece)
+{
+	const uint64_t n = piece->end - piece->start;
+	uint8_t first[PRINT_BYTES];
+	uint64_t word;
+
+	if (!remote_read(&v->mem, piece->start, first, n < sizeof first ? n : sizeof first))
+		return false;
+	piece->print = hash_bytes(first, n < sizeof first ? n : sizeof first);
+	for (int32_t at = TABLES_AT; at < TABLES_END && at < v->k[V8_BYTECODE_DATA]; at += 8) {
+		if (!v8_word(v, bytecode, at, &word))
+			return false;
+		piece->print = hash_mix(piece->print, word);
+	}
+	return true;
+}
+
+/* The extent of bytecode, and its print. */
 static bool bytecode_read(struct v8 *v, uint64_t bytecode, struct v8_piece *piece)
 {
 	int32_t n;
@@ -181,7 +206,7 @@ static bool bytecode_read(struct v8 *v, uint64_t bytecode, struct v8_piece *piec
 		return false;
 	piece->start = bytecode - TAG + (uint32_t)v->k[V8_BYTECODE_DATA];
 	piece->end = piece->start + (uint32_t)n;
-	return true;
+	return bytecode_print(v, bytecode, piece);
 }
 
 static uint64_t print_of_function(const struct v8_function *f)
@@ -210,7 +235,7 @@ static bool is_same(struct v8 *v, const struct v8_piece *p)
 		       is_same_function(v, p);
 	return v8_is(v, p->shared, V8_TYPE_SHARED) && v8_shared_bytecode(v, p->shared, &bytecode) &&
 	       bytecode == p->object && bytecode_read(v, bytecode, &now) && now.end == p->end &&
-	       is_same_function(v, p);
+	       now.print == p->print && is_same_function(v, p);
 }
 
 static void write_piece(struct pass *p, enum v8_record_kind kind, uint64_t time_ns,

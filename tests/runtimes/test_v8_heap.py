@@ -27,6 +27,8 @@ def main():
             ("file", ALL, "named 5 torn 0 changed 0"),
             ("small", ALL, "named 5 torn 0 changed 0"),
             ("changed", ALL, "named 5 torn 0 changed 1"),
+            ("other_constants", ALL, "named 6 torn 0 changed 1"),
+            ("other_bytecode", ALL, "named 6 torn 0 changed 1"),
             ("string_in_itself", ALL - {"JS:~int\u00e9r /a.js:1:11"}, "named 4 torn 2 changed 0"),
             ("long_name", ALL - {"JS:~int\u00e9r /a.js:1:11"}, "named 4 torn 2 changed 0"),
             ("far_places", {"JS:~f /a.js:1:11"}, "named 1 torn 0 changed 0"),

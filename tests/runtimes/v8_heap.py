@@ -166,6 +166,9 @@ def main():
     h.write("small", seen, IS_SMALL)
     # The function's data is another one when all is compared.
     h.write("changed", seen, IS_CHANGED, (at["f"] - TAG + 8 - MEMORY, words(at["g"])))
+    # The bytecode is: of the same length, while all that has led to it is as it was.
+    h.write("other_constants", seen, IS_CHANGED, (at["b"] - TAG + 16 - MEMORY, words(smi(7))))
+    h.write("other_bytecode", seen, IS_CHANGED, (at["b"] - TAG + h.k["BYTECODE_DATA"] - MEMORY, b"\x0c" * 8))
     # Strings that hold themselves, or more than there is.
     h.set(at["cons"], 16, at["cons"])
     h.set(at["cons"], 24, at["cons"])
