@@ -13,6 +13,13 @@ struct bytes {
 	bool failed;
 };
 
+/* Room for n bytes behind those that are there; NULL when out of memory. */
+static inline uint8_t *bytes_room(struct bytes *b, size_t n)
+{
+	b->failed |= vec_reserve(&b->vec, b->vec.n + n) != 0;
+	return b->failed ? NULL : b->vec.v + b->vec.n;
+}
+
 static inline void bytes_put(struct bytes *b, const void *p, size_t n)
 {
 	if (b->failed || vec_reserve(&b->vec, b->vec.n + n)) {

@@ -716,6 +716,7 @@ int capture_run(const struct capture_options *opt, volatile int *stop, struct ca
 		environs_begin(&r->drain.environs);
 	if (opt->off_cpu || opt->wall)
 		r->drain.switched = &r->switched;
+	r->drain.packs_switches = !opt->no_compress;
 	rc = start(r, err);
 	if (!rc) {
 		recording_fill_result(r);

@@ -153,6 +153,14 @@ static bool is_useless_map(const struct drain *d, const uint8_t *rec, size_t n)
 	return m.prot != PROT_READ || m.path[0] != '/' || m.path[1] == '/'; /* "//anon" */
 }
 
+static int append(struct drain *d, const uint8_t *rec, size_t n)
+{
+	if (!d->holding)
+		return record_writer_append(d->writer, rec, n);
+	bytes_put(&d->held, rec, n);
+	return d->held.failed ? -1 : 0;
+}
+
 static int take_other(struct drain *d, enum ring_kind kind, const uint8_t *rec, size_t n)
 {
 	struct perf_event_header h;
@@ -187,20 +195,58 @@ static int take_other(struct drain *d, enum ring_kind kind, const uint8_t *rec, 
 		return -1;
 	if (d->past)
 		past_add(d->past, rec, n);
-	if (!d->holding)
-		return record_writer_append(d->writer, rec, n);
-	bytes_put(&d->held, rec, n);
-	return d->held.failed ? -1 : 0;
+	return append(d, rec, n);
+}
+
+static int write_pack(struct drain *d)
+{
+	uint8_t *to;
+	size_t n;
+
+	if (!d->pack.n)
+		return 0;
+	if (d->switched && switch_pack_note(&d->pack, d->switched))
+		return -1;
+	to = d->holding ? bytes_room(&d->held, SWITCH_PACK_BYTES)
+			: record_writer_reserve(d->writer, SWITCH_PACK_BYTES);
+	if (!to)
+		return -1;
+	n = switch_pack_write(&d->pack, to);
+	switch_pack_clear(&d->pack);
+	if (d->holding)
+		d->held.vec.n += n;
+	else
+		record_writer_commit(d->writer, n);
+	return 0;
+}
+
+/* There are very many of these, and nothing else is to be learnt from them. */
+static int take_switch(struct drain *d, enum ring_kind kind, const uint8_t *rec, size_t n)
+{
+	if (switch_pack_add(&d->pack, rec, n))
+		return 0;
+	if (write_pack(d))
+		return -1;
+	return switch_pack_add(&d->pack, rec, n) ? 0 : take_other(d, kind, rec, n);
+}
+
+static int take_record(struct drain *d, enum ring_kind kind, const uint8_t *rec,
+		       const struct perf_event_header *h)
+{
+	if (h->type == PERF_RECORD_SAMPLE)
+		return take_sample(d, rec, h->size);
+	if (d->packs_switches && is_switch_record(h->type))
+		return take_switch(d, kind, rec, h->size);
+	return take_other(d, kind, rec, h->size);
 }
 
 static bool is_switch_out(const struct perf_event_header *h)
 {
-	return (h->type == PERF_RECORD_SWITCH || h->type == PERF_RECORD_SWITCH_CPU_WIDE) &&
-	       h->misc & PERF_RECORD_MISC_SWITCH_OUT;
+	return is_switch_record(h->type) && h->misc & PERF_RECORD_MISC_SWITCH_OUT;
 }
 
 /* 0 when the ring is empty, 1 when the writer has no room for the rest, or negative. */
-static int drain_ring(struct drain *d, enum ring_kind kind, struct cpu_ring *cpu, struct err *err)
+static int read_ring(struct drain *d, enum ring_kind kind, struct cpu_ring *cpu, struct err *err)
 {
 	struct ring *r = &cpu->ring;
 	uint64_t head = ring_head(r), released = r->pos;
@@ -209,7 +255,6 @@ static int drain_ring(struct drain *d, enum ring_kind kind, struct cpu_ring *cpu
 		struct perf_event_header h = ring_peek(r);
 		size_t at = (size_t)(r->pos & (r->size - 1));
 		const uint8_t *rec = r->data + at;
-		int rc;
 
 		if (h.size < sizeof h || h.size > head - r->pos)
 			return err_set(err, ERR_DAMAGED, NULL,
@@ -220,9 +265,7 @@ static int drain_ring(struct drain *d, enum ring_kind kind, struct cpu_ring *cpu
 			rec = d->scratch;
 		}
 		rec = session_known_id(d->session, rec, h.size, d->scratch);
-		rc = h.type == PERF_RECORD_SAMPLE ? take_sample(d, rec, h.size)
-						  : take_other(d, kind, rec, h.size);
-		if (rc)
+		if (take_record(d, kind, rec, &h))
 			return err_nomem(err);
 		cpu->switches += is_switch_out(&h);
 		r->pos += h.size;
@@ -235,6 +278,16 @@ static int drain_ring(struct drain *d, enum ring_kind kind, struct cpu_ring *cpu
 	}
 	ring_release(r);
 	return 0;
+}
+
+/* The same; then nothing is left in the pack. */
+static int drain_ring(struct drain *d, enum ring_kind kind, struct cpu_ring *cpu, struct err *err)
+{
+	const int rc = read_ring(d, kind, cpu, err);
+
+	if (rc >= 0 && write_pack(d))
+		return err_nomem(err);
+	return rc;
 }
 
 /* What comes later than this wakes us again. */

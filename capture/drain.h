@@ -17,6 +17,7 @@
 #include "capture/session.h"
 #include "capture/record_writer.h"
 #include "capture/runtime_watch.h"
+#include "capture/switch_pack.h"
 #include "capture/touch.h"
 
 struct drain {
@@ -49,6 +50,8 @@ struct drain {
 	struct processes processes;  /* that were sampled, for the bundle */
 	struct environs environs;    /* what is hidden of them */
 	struct hash_table *switched; /* thread -> when it switched last (switch_event.h); NULL */
+	bool packs_switches;	     /* their records become fewer and smaller ... */
+	struct switch_pack pack;     /* ... those of the ring that is being read */
 	bool holding; /* sideband records wait in `held` until the synthesized ones are written */
 	struct bytes held;
 	uint8_t scratch[UINT16_MAX + 1]; /* for a record that wraps around the end of its ring, or

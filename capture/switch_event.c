@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "capture/attr.h"
 #include "capture/perf_rights.h"
+#include "capture/switch_pack.h"
 #include "capture/sysfile.h"
 
 int switch_events_choose(struct session *s, struct err *err)
@@ -110,13 +111,14 @@ int switch_note_record(struct hash_table *seen, const uint8_t *rec, size_t n)
 {
 	struct perf_event_header h;
 	uint64_t time_ns;
-	uint32_t tid;
+	uint32_t tid, step, before;
 
 	memcpy(&h, rec, sizeof h);
-	if ((h.type != PERF_RECORD_SWITCH && h.type != PERF_RECORD_SWITCH_CPU_WIDE) ||
-	    n < sizeof h + ATTR_SAMPLE_ID_BYTES)
+	if (!is_switch_record(h.type) || n < sizeof h + ATTR_SAMPLE_ID_BYTES)
 		return 0;
 	memcpy(&tid, rec + n - ATTR_SAMPLE_ID_BYTES + 4, sizeof tid);
 	memcpy(&time_ns, rec + n - ATTR_SAMPLE_ID_BYTES + 8, sizeof time_ns);
-	return hash_put(seen, tid, (uint32_t)(time_ns / SWITCH_STEP_NS) & INT32_MAX);
+	step = (uint32_t)(time_ns / SWITCH_STEP_NS) & INT32_MAX;
+	before = hash_get(seen, tid);
+	return before != HASH_NONE && before >= step ? 0 : hash_put(seen, tid, step);
 }

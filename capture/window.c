@@ -7,6 +7,7 @@
 
 #include "base/vec.h"
 #include "capture/attr.h"
+#include "capture/switch_pack.h"
 
 static uint64_t now_ns(void)
 {
@@ -69,10 +70,9 @@ static void note_time(uint64_t *first, uint64_t t)
 
 static bool is_of_samples(uint32_t type)
 {
-	return type == PERF_RECORD_SAMPLE || type == PERF_RECORD_SWITCH ||
-	       type == PERF_RECORD_SWITCH_CPU_WIDE || type == PERF_RECORD_LOST ||
-	       type == PERF_RECORD_LOST_SAMPLES || type == PERF_RECORD_THROTTLE ||
-	       type == PERF_RECORD_UNTHROTTLE;
+	return type == PERF_RECORD_SAMPLE || is_switch_record(type) || type == RECORD_EVENT_TYPE ||
+	       type == PERF_RECORD_LOST || type == PERF_RECORD_LOST_SAMPLES ||
+	       type == PERF_RECORD_THROTTLE || type == PERF_RECORD_UNTHROTTLE;
 }
 
 void window_note(struct window *w, const uint8_t *records, size_t n)
@@ -88,8 +88,10 @@ void window_note(struct window *w, const uint8_t *records, size_t n)
 		if (h.type == PERF_RECORD_SAMPLE) {
 			s->samples++;
 			note_time(&s->first_sample_ns, sample_time(records + at, h.size));
-		} else if (h.type == PERF_RECORD_SWITCH || h.type == PERF_RECORD_SWITCH_CPU_WIDE) {
+		} else if (is_switch_record(h.type)) {
 			note_time(&s->first_ns, trailer_time(records + at, h.size));
+		} else if (h.type == RECORD_EVENT_TYPE) {
+			note_time(&s->first_ns, switch_pack_first_ns(records + at, h.size));
 		} else if (!is_of_samples(h.type)) {
 			put(w, &s->records, records + at, h.size);
 		}

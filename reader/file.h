@@ -52,6 +52,7 @@ enum note {
 	NOTE_EMPTY_PART,
 	NOTE_TRACING,
 	NOTE_CHAINS,
+	NOTE_SWITCHES,
 	NOTE_SKIPS, /* one per reason: NOTE_SKIPS + enum perf_skip */
 	NOTE_N = NOTE_SKIPS + PERF_SKIP_N,
 };

@@ -14,6 +14,7 @@
 #include "reader/event_kind.h"
 #include "reader/growth_event.h"
 #include "reader/heap_event.h"
+#include "reader/packed_switches.h"
 #include "reader/stacks_event.h"
 
 /* The first eight bytes, as text. A writer of the other byte order leaves them reversed. */

@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "reader/format.h"
+#include "reader/unpack_switches.h"
 
 /* The beginning of a row: when a record counts, and what it does. */
 #define ORDERED(function) .when = RECORD_ORDERED, .apply = (function)
@@ -197,7 +198,7 @@ static bool is_too_long(const struct perf_file *f, const struct record_row *row,
 
 	switch (row->tail) {
 	case TAIL_OPEN:
-		return cut_neighbours_off(v, payload);
+		return !switches_are_packed(&v->b) && cut_neighbours_off(v, payload);
 	case TAIL_TRAILER:
 		return !is_trailer(f, rest);
 	case TAIL_NONE:

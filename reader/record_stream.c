@@ -38,6 +38,7 @@ void record_stream_free(struct perf_file *f, struct record_stream *st)
 {
 	splitter_done(&st->split, &f->blocks);
 	zstd_stream_free(st->zstd, &f->blocks);
+	unpacked_switches_done(&st->unpacked, &f->blocks);
 	vec_done(&st->tail.bytes);
 	vec_done(&st->tail_inflated.bytes);
 	block_store_forget(&f->blocks);

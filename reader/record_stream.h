@@ -5,6 +5,7 @@
 #define READER_RECORD_STREAM_H
 
 #include "reader/file.h"
+#include "reader/unpack_switches.h"
 #include "reader/zstd_stream.h"
 
 /* Payload that follows a record and is not counted in its size. */
@@ -22,9 +23,10 @@ struct record_stream {
 	struct splitter split;
 	struct zstd_stream *zstd;	 /* NULL until the first compressed record */
 	struct tail tail, tail_inflated; /* of the two splitters */
-	uint64_t last_time;		 /* of the last record that had one */
-	bool round;			 /* a FINISHED_ROUND came by */
-	bool jumps;			 /* over payload, of which there may be most */
+	struct unpacked_switches unpacked;
+	uint64_t last_time; /* of the last record that had one */
+	bool round;	    /* a FINISHED_ROUND came by */
+	bool jumps;	    /* over payload, of which there may be most */
 };
 
 /* Adds a stream of the source's bytes [pos, end) to f. On success the stream owns the source, if

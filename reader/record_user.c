@@ -2,6 +2,7 @@
 #include "base/err.h"
 #include "reader/format.h"
 #include "reader/record.h"
+#include "reader/unpack_switches.h"
 
 int apply_header_attr(struct perf_file *f, struct record_view *v)
 {
@@ -42,12 +43,14 @@ int apply_header_feature(struct perf_file *f, struct record_view *v)
 	return feature_parse(f, (unsigned)bit, v->b);
 }
 
-/* From old versions of perf: names by config, for tracepoints. */
+/* From old versions of perf: names by config, for tracepoints. Or of capture: context switches. */
 int apply_event_type(struct perf_file *f, struct record_view *v)
 {
 	uint64_t config = buf_u64(&v->b);
 	size_t n = buf_left(&v->b);
 
+	if (switches_are_packed(&v->b))
+		return unpack_switches(f, v);
 	f->names_dirty = true;
 	return names_by_config(f, PERF_TYPE_TRACEPOINT, config, (const char *)v->b.p, n)
 		       ? err_nomem(&f->err)

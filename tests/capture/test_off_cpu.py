@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """capture --off-cpu and --wall: programs that wait by construction (sleep, lock, pipe), whose threads say themselves how long they lived, waited and
 ran; threads that wait all the time; perf's recordings with --switch-events; waits below a threshold; damage."""
+import collections
 import glob
 import gzip
 import json
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import time
 
+import packed_switches
 from lib import CAPTURE, RESOLVE, Tap, capture, have, need_events, run, until, until_enabled, until_open
 from lib import start as record
 from recorder import perf_record
@@ -331,11 +333,53 @@ with open("said") as f:
 slow, quick, unknown, true_slow, true_quick = bursts("perf.data", said, "--off-cpu")
 tap.check(slow <= 1.01 * true_slow and quick <= 1.01 * true_quick, "each 37th switch of perf record: no long wait counts as a short one", slow, quick, unknown, said)
 
+# ---- many records of switches in one -------------------------------------------------------------
+def kinds(data):
+    """How many records of each type the file holds, which is not compressed."""
+    with open(data, "rb") as f:
+        whole = f.read()
+    off, size = struct.unpack_from("<2Q", whole, 40)
+    return collections.Counter(struct.unpack_from("<I", r)[0] for r in packed_switches.records(whole[off:off + size]))
+
+
+def unpacked(data):
+    """The same of one that is compressed."""
+    with open(data, "rb") as f:
+        whole = f.read()
+    off, size = struct.unpack_from("<2Q", whole, 40)
+    packed = b"".join(r[8:] for r in packed_switches.records(whole[off:off + size]) if struct.unpack_from("<I", r)[0] == 81)
+    plain = subprocess.run(["zstd", "-dcq"], input=packed, stdout=subprocess.PIPE, check=True).stdout
+    return collections.Counter(struct.unpack_from("<I", r)[0] for r in packed_switches.records(plain))
+
+
+def told(data):
+    """What resolve says of a recording, but the seconds that it took."""
+    p = run([RESOLVE, "--stats=json", "-f", "script", "--event", "all", data])
+    j = json.loads(p.stderr.strip().splitlines()[-1])
+    return p.stdout, [v for k, v in j.items() if k.startswith("threads_")], j["samples"]
+
+
+capture("--off-cpu", "--no-compress", "--call-graph", "dwarf,1024", "-o", "plain.data", "./waits", "echo")
+packed_bytes, plain_bytes = packed_switches.pack_file("plain.data", "packed.data")
+plain_kinds, packed_kinds = kinds("plain.data"), kinds("packed.data")
+tap.check(plain_kinds[packed_switches.SWITCH] > 30000 and not packed_kinds[packed_switches.SWITCH] and packed_kinds[packed_switches.EVENT_TYPE],
+          "--no-compress writes each record of a switch", plain_kinds, packed_kinds)
+tap.check(told("plain.data") == told("packed.data"), "many of them in one record, as reader/packed_switches.h describes it: the same is told", told("plain.data")[1:], told("packed.data")[1:])
+r = capture("--off-cpu", "--call-graph", "dwarf,1024", "-o", "small.data", "./waits", "echo")
+inner = unpacked("small.data")
+# Where it begins and ends are records of their own.
+tap.check(inner[packed_switches.EVENT_TYPE] and inner[packed_switches.SWITCH] < 10, "and so capture writes them", inner)
+if have("perf"):
+    seen = run(["perf", "script", "-F", "comm,time,event", "-i", "small.data"], check=False)
+    tap.check(len(seen.stdout.splitlines()) == r.n_samples, "perf script passes over them", r.n_samples, seen.stdout[-300:], seen.stderr[-300:])
+
 # ---- damage ----------------------------------------------------------------------------------------
 capture("--off-cpu", "--no-compress", "-o", "plain.data", "./waits")
-whole = open("plain.data", "rb").read()
+packed_switches.pack_file("plain.data", "packed.data")
 rng, bad = random.Random(7), []
-for i in range(12):
+for i in range(24):
+    with open("plain.data" if i % 4 < 2 else "packed.data", "rb") as f:
+        whole = f.read()
     copy = bytearray(whole[:rng.randrange(len(whole) // 2, len(whole))] if i % 2 else whole)
     for _ in range(20):
         copy[rng.randrange(len(copy))] = rng.randrange(256)

@@ -1,0 +1,28 @@
+#!/usr/bin/env python3
+"""Seeds for fuzz_file.c and fuzz_pipe.c into the working directory: recordings that have many context switches in one record."""
+import os
+import struct
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["TOP"], "tests"))
+import packed_switches  # noqa: E402
+import perffile  # noqa: E402
+
+TRACEPOINT, IDENTIFIER_TID_TIME_CPU, SAMPLE_ID_ALL = 2, 1 << 16 | 1 << 1 | 1 << 2 | 1 << 7, 1 << 18
+ATTR = struct.pack("<IIQQQQQ", TRACEPOINT, 88, 7, 1, IDENTIFIER_TID_TIME_CPU, 0, SAMPLE_ID_ALL).ljust(88, b"\0")
+NAME = struct.pack("<IHHQ8s", packed_switches.EVENT_TYPE, 0, 24, 7, b"off-cpu")
+
+
+def switch(i, wide):
+    kind = packed_switches.SWITCH_CPU_WIDE if wide else packed_switches.SWITCH
+    other = struct.pack("<II", 9, 9) if wide else b""
+    return struct.pack("<IHH", kind, (i % 2) << 13, 40 + len(other)) + other + struct.pack("<IIQIIQ", 5 + i // 2 % 3, 5 + i // 2 % 3, 1000 + 300 * i, 0, 0, 10)
+
+
+for wide in (False, True):
+    for follows in (False, True):
+        records = NAME + packed_switches.pack([switch(i, wide) for i in range(20)], follows)
+        with open(f"switches-{wide}-{follows}.file", "wb") as f:
+            f.write(perffile.perf_data(ATTR, records))
+        with open(f"switches-{wide}-{follows}.pipe", "wb") as f:
+            f.write(b"PERFILE2" + struct.pack("<QIHH", 16, 64, 0, 8 + len(ATTR) + 8) + ATTR + struct.pack("<Q", 10) + records)
