@@ -132,6 +132,26 @@ static int find(struct screen *s, int step)
 	return 0;
 }
 
+/* Moves to the heaviest place in the tree, which may be folded. */
+static int find_in_tree(struct screen *s)
+{
+	const size_t n = s->model->f.v.n;
+	bool *wanted = calloc(n + 1, sizeof *wanted);
+	size_t at = SIZE_MAX;
+	int rc = wanted ? 0 : -1;
+
+	for (uint32_t i = 0; wanted && i < n; i++)
+		wanted[i] = screen_matches(s, &(struct row){.symbol = i});
+	if (!rc)
+		rc = rows_unfold_to(&s->rows, wanted, &at);
+	free(wanted);
+	if (at != SIZE_MAX)
+		s->cursor = at;
+	else if (!rc)
+		snprintf(s->note, sizeof s->note, "no function has '%s'", s->search);
+	return rc;
+}
+
 static int search(struct screen *s)
 {
 	char asked[sizeof s->search];
@@ -139,6 +159,8 @@ static int search(struct screen *s)
 	if (!screen_ask("/", asked, sizeof asked))
 		return 0;
 	memcpy(s->search, asked, sizeof asked);
+	if (*s->search && s->rows.view == VIEW_TREE)
+		return find_in_tree(s);
 	if (screen_matches(s, current(s) ? current(s) : &(struct row){.symbol = UINT32_MAX}))
 		return 0;
 	return find(s, 1);

@@ -1,6 +1,7 @@
 /* rows.c - see rows.h. */
 #include "browse/rows.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -150,6 +151,51 @@ int rows_unfold_hottest(struct rows *r, size_t at)
 	return 0;
 }
 
+static uint64_t larger(const uint64_t *w)
+{
+	return w[0] > w[1] ? w[0] : w[1];
+}
+
+static uint32_t heaviest_place(const struct model *m, const bool *wanted)
+{
+	uint64_t most = 0;
+	uint32_t best = 0;
+
+	for (uint32_t i = 1; i < m->tree.nodes.n; i++) {
+		const uint64_t w[2] = {m->sums[0].node[i], m->sides == 2 ? m->sums[1].node[i] : 0};
+
+		if (wanted[m->tree.nodes.v[i].symbol] && larger(w) > most) {
+			most = larger(w);
+			best = i;
+		}
+	}
+	return best;
+}
+
+int rows_unfold_to(struct rows *r, const bool *wanted, size_t *at)
+{
+	const struct tree_node *nodes = r->m->tree.nodes.v;
+	const uint32_t place = heaviest_place(r->m, wanted);
+	VEC(uint32_t) way = {0}; /* symbols, the place's first */
+	size_t row = 0;
+	int rc = 0;
+
+	for (uint32_t i = place; i && !rc; i = nodes[i].parent)
+		rc = vec_push(&way, nodes[i].symbol);
+	for (size_t i = way.n; i-- && !rc;) {
+		const unsigned depth = r->v.v[row].depth + 1;
+
+		rc = rows_unfold(r, row++);
+		while (!rc && row < r->v.n && r->v.v[row].depth >= depth &&
+		       (r->v.v[row].depth > depth || r->v.v[row].symbol != way.v[i]))
+			row++;
+		assert(rc || (row < r->v.n && r->v.v[row].depth == depth));
+	}
+	vec_done(&way);
+	*at = place && !rc ? row : *at;
+	return rc;
+}
+
 /* ---- views ---------------------------------------------------------------------------------- */
 
 static double change_of(const struct rows *r, const struct row *row)
@@ -157,11 +203,6 @@ static double change_of(const struct rows *r, const struct row *row)
 	const double d = model_share(r->m, 1, row->own[1]) - model_share(r->m, 0, row->own[0]);
 
 	return d < 0 ? -d : d;
-}
-
-static uint64_t larger(const uint64_t *w)
-{
-	return w[0] > w[1] ? w[0] : w[1];
 }
 
 static int compare_rows(const void *a, const void *b, void *arg)

@@ -42,6 +42,9 @@ int rows_unfold(struct rows *r, size_t at);
 void rows_fold(struct rows *r, size_t at);
 /* Unfolds the heaviest way from this row on, as long as it has most of the row's weight. */
 int rows_unfold_hottest(struct rows *r, size_t at);
+/* In the tree: unfolds the way to the heaviest of the places of these functions (by symbol), and
+ * sets *at to its row. Leaves *at if there is none. */
+int rows_unfold_to(struct rows *r, const bool *wanted, size_t *at);
 /* The row that this one is below; itself if there is none. */
 size_t rows_parent(const struct rows *r, size_t at);
 /* Puts the rows aside, as they are unfolded, and takes them back. They are to be dropped when the

@@ -8,7 +8,9 @@
 #include <string.h>
 #include <wchar.h>
 
+#include "base/fit.h"
 #include "base/strtab.h"
+#include "base/text.h"
 #include "profile/profile.h"
 
 enum { COLOUR_HOT = 1, COLOUR_WARM, COLOUR_LESS, HEAD_LINES = 2, FOOT_LINES = 1, INDENT_MAX = 40 };
@@ -57,8 +59,8 @@ void screen_put(const char *s, size_t n)
 
 		if (k == (size_t)-1 || k == (size_t)-2 || !k) {
 			memset(&state, 0, sizeof state);
-			k = 1;
-			c = L'?';
+			k = n >= 3 && !memcmp(s, "…", 3) ? 3 : 1; /* fit_add() wrote it */
+			c = k == 3 ? L'~' : L'?';
 		}
 		width = wcwidth(c);
 		getyx(stdscr, y, x);
@@ -92,11 +94,29 @@ static void end_line(void)
 		addch(' ');
 }
 
-static void put_name(const struct model *m, uint32_t symbol)
+/* In so many columns, at least some: of a long name the middle is left out. */
+static void put_name(const struct model *m, uint32_t symbol, size_t columns)
 {
+	enum { COLUMNS_MIN = 16 };
 	const uint32_t name = m->f.v.v[symbol].name;
+	const size_t n = strtab_len(&m->f.frames.names, name);
+	struct text fit = {0};
 
-	screen_put(strtab_get(&m->f.frames.names, name), strtab_len(&m->f.frames.names, name));
+	fit_add(&fit, strtab_get(&m->f.frames.names, name), n,
+		columns > COLUMNS_MIN ? columns : COLUMNS_MIN);
+	if (fit.n)
+		screen_put(fit.s, fit.n);
+	text_done(&fit);
+}
+
+/* Columns of the line that are left. */
+static size_t columns_left(void)
+{
+	int y, x;
+
+	getyx(stdscr, y, x);
+	(void)y;
+	return x < COLS ? (size_t)(COLS - 1 - x) : 0;
 }
 
 static bool contains(const char *s, const char *what)
@@ -162,12 +182,14 @@ static void draw_row(const struct screen *s, size_t at)
 	const struct model *m = s->model;
 	const struct row *row = &s->rows.v.v[at];
 	const unsigned depth = row->depth < INDENT_MAX ? row->depth : INDENT_MAX;
+	const char *module;
+	size_t left, room;
 
 	if (row->kind == ROW_HEADING) {
 		attron(A_BOLD);
 		put_str(row->words);
 		put_str(" ");
-		put_name(m, s->rows.symbol);
+		put_name(m, s->rows.symbol, columns_left());
 		attroff(A_BOLD);
 		return;
 	}
@@ -179,14 +201,20 @@ static void draw_row(const struct screen *s, size_t at)
 		put_str(row->words);
 		return;
 	}
+	/* None as in a text of folded stacks. */
+	module = m->f.v.v[row->symbol].mapping
+			 ? profile_mapping_short_name(m->p, m->f.v.v[row->symbol].mapping)
+			 : "";
+	left = columns_left();
+	room = *module ? fit_width(module, strlen(module)) + 2 : 0;
 	attron(screen_matches(s, row) ? (int)(A_UNDERLINE | A_BOLD) : 0);
-	put_name(m, row->symbol);
+	put_name(m, row->symbol, room < left / 2 ? left - room : left);
 	attroff(A_UNDERLINE | A_BOLD);
-	if (!m->f.v.v[row->symbol].mapping) /* as in a text of folded stacks */
+	if (!*module)
 		return;
 	put_str("  ");
 	attron(A_DIM);
-	put_str(profile_mapping_short_name(m->p, m->f.v.v[row->symbol].mapping));
+	put_str(module);
 	attroff(A_DIM);
 }
 
@@ -326,7 +354,7 @@ void screen_help(void)
 		"s                sandwich: all callers, all callees",
 		"Tab              the tree from the roots, and back",
 		"o                order: own, total, change (of --diff)",
-		"/ n N            search; next and last place",
+		"/ n N            search, in the tree unfolds; next, last place",
 		"t                only one command or thread",
 		"m                only functions of one module",
 		"C                only one container or other cgroup",

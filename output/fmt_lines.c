@@ -14,7 +14,7 @@
 
 #include "base/pair.h"
 #include "base/source_text.h"
-#include "output/fit.h"
+#include "base/fit.h"
 #include "output/top.h"
 
 enum { SOURCE_SHOWN = 160, NO_FILE = UINT32_MAX };

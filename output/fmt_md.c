@@ -11,7 +11,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-#include "output/fit.h"
+#include "base/fit.h"
 #include "output/function_rows.h"
 #include "reader/reader.h"
 #include "symbolize/symbolize.h"

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/sum.h"
-#include "output/fit.h"
+#include "base/fit.h"
 
 /* FORK_SOUGHT: how many frames behind those that are shown are searched for the next fork. Where
  * each of 30,000 rows has 30,000 callers, nobody would wait for all. */

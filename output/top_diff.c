@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/fit.h"
+#include "base/fit.h"
 #include "output/function_rows.h"
 
 #define LEAST	    0.0001 /* of the whole: one hundredth of a percent */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/fit.h"
+#include "base/fit.h"
 
 enum { CALLERS_SHOWN = 3, TREE_SUPPOSED = 10, UNNAMED_TOLD = 5 /* percent */ };
 

@@ -75,12 +75,14 @@ try:
     screen = t.shows(r"by own, Enter: callees", "c")
     screen = t.shows(r"100\.00% +0\.00% - all stacks", "Tab")
     t.shows(r"this row is no function", "a")
-    t.shows(r"no unfolded row has 'nowhere'; the list of functions has all", "/", "nowhere", "Enter")
+    t.shows(r"no function has 'nowhere'", "/", "nowhere", "Enter")
     t.shows(r"100\.00% +0\.00% - all stacks", "Escape")
     tap.check(re.search(r"80\.00% +0\.00%  - \S+  libc\.so\.6\n +80\.00% +0\.00%   - ", screen), "Tab: the tree, its hottest way unfolded", screen)
     t.shows(r"functions by own", "Tab")
     screen = t.shows(r"callees of work::fib", "/", "fibonacci", "Enter", "s")
     tap.check(re.search(r"callers of work::fib.*?\n *13\.33% +13\.33% [-+] work::fibonacci", screen, re.S), "/ searches, s is the sandwich of it", screen)
+    t.shows(r"no unfolded row has 'nowhere'; the list of functions has all", "/", "nowhere", "Enter")
+    t.shows(r"\| sandwich", "Escape")
     screen = t.shows(r"functions by own", "Escape")
     before = t.shows(r"% - work::catcher", "/", "catcher", "Enter", "Enter").splitlines()[:-1]
     t.shows(r"\| sandwich", "s")
@@ -190,6 +192,25 @@ try:
     t.shows(r"^status 0$", "q")
 finally:
     t.close()
+
+# ---- a search in the tree, names that are too long -------------------------------------------------------------------
+LONG = "ns::Index<" + "std::string, " * 20 + "int>::insert_or_assign"
+with open("search.folded", "w") as f:
+    f.write(f"p;main;a;x 60\np;main;b;y;deepest 30\np;main;deepest 5\np;main;b;{LONG} 5\n")
+for locale, cut in (("C.UTF-8", "…"), ("C", "~")):
+    t = Terminal(RESOLVE, "-q", "search.folded", env=f"LC_ALL={locale}")
+    try:
+        screen = t.shows(rf"5\.00% +5\.00% \+ ns::Index<std::.*{cut}.*::insert_or_assign$")
+        tap.check(all(len(line) < 80 for line in screen.splitlines()[2:-1]), f"{locale}: a long name shows its beginning and its end", screen)
+        screen = t.shows(r"60\.00% +60\.00% +[-+ ] x", "Tab")
+        tap.check("  y" not in screen and re.search(r"5\.00% +5\.00% +\+ deepest", screen), "the tree: one place of 'deepest' is in sight, the heavier one is folded", screen)
+        screen = t.shows(r"30\.00% +30\.00% +\+ deepest", "/", "DEEPEST", "Enter")
+        tap.check(re.search(r"35\.00% +0\.00% +- b *\n +30\.00% +0\.00% +- y *\n +30\.00% +30\.00% +\+ deepest", screen), "/ in the tree unfolds the way to the heaviest place", screen)
+        screen = t.shows(r"callees of deepest", "s")
+        tap.check(re.search(r"30\.00% +[-+] y", screen), "the cursor is on it", screen)
+        t.shows(r"^status 0$", "q")
+    finally:
+        t.close()
 
 # ---- a small terminal, a profile without modules, an answer of nothing ----------------------------------------------
 t = Terminal(RESOLVE, "-q", "base.folded", size=(60, 20))

@@ -1,5 +1,5 @@
 /* fit.c - text that fits into the columns of a terminal. */
-#include "output/fit.h"
+#include "base/fit.h"
 
 #include <stdint.h>
 

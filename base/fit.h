@@ -1,6 +1,6 @@
-/* fit.h - text that fits into the columns of a terminal. Private to output/. */
-#ifndef OUTPUT_FIT_H
-#define OUTPUT_FIT_H
+/* fit.h - text that fits into the columns of a terminal. */
+#ifndef BASE_FIT_H
+#define BASE_FIT_H
 
 #include "base/text.h"
 
