@@ -96,7 +96,7 @@ for new_side, runs in (["b1", "b2", "b3"], 1), (["n1", "n2", "n3"], (2 ** 64 - 4
 
 
 def pprof(path, comments, period=0, samples=1000, began=0):
-    """Ten functions, of so many samples each."""
+    """Ten functions, of so many samples each and some more."""
     def field(n, data):
         return bytes([n << 3 | 2]) + varint.put(len(data)) + data
 
@@ -105,7 +105,7 @@ def pprof(path, comments, period=0, samples=1000, began=0):
 
     strings = ["", "cpu", "nanoseconds", *(f"f{i}" for i in range(10)), *comments]
     out = number(9, began) + field(1, number(1, 1) + number(2, 2)) + field(11, number(1, 1) + number(2, 2)) + number(12, period)
-    out += b"".join(field(2, number(1, i + 1) + number(2, samples * period or samples)) for i in range(10))
+    out += b"".join(field(2, number(1, i + 1) + number(2, (samples + i) * (period or 1))) for i in range(10))
     out += b"".join(field(4, number(1, i + 1) + field(4, number(1, i + 1))) + field(5, number(1, i + 1) + number(2, 3 + i)) for i in range(10))
     out += b"".join(number(13, 13 + i) for i in range(len(comments))) + b"".join(field(6, s.encode()) for s in strings)
     with open(path, "wb") as f:
