@@ -15,6 +15,8 @@ struct key_info {
 	bool is_interrupt; /* an interrupt, or beneath one */
 	enum key_entry entry;
 	uint32_t in_interrupt; /* the key of what it does beneath an interrupt; 0: none */
+	bool has_namesakes;    /* other functions of its name are in other files of a side */
+	bool is_asked;	       /* and it would matter which of them changed */
 	bool is_of_file;       /* of a program or a library that is known by name */
 	/* The linker has merged it with others of the same code: "f [+1]". */
 	bool is_folded[SIDE_N];

@@ -1,5 +1,5 @@
 /* judge.h - the state of one comparison; shared by the files that judge: verdict.c, total.c,
- * moved.c, unseen.c, trades.c, compilers.c, net.c, where.c. Private to regress/. */
+ * moved.c, unseen.c, trades.c, compilers.c, net.c, namesakes.c, where.c. Private to regress/. */
 #ifndef REGRESS_JUDGE_H
 #define REGRESS_JUDGE_H
 
@@ -96,8 +96,16 @@ void judge_compilers(struct judge *j);
 int judge_outweighed(struct judge *j);
 /* Inclusive samples by run of a function that grew (or fell), without what took another's place;
  * functions that lost elsewhere what they won beneath it (or the other way round) count with all of
- * their time. *most: the one that wandered most; NONE. Returns 0 or -1. */
-int count_net(const struct judge *j, uint32_t key, bool grew, double *counts, uint32_t *most);
+ * their time. Returns 0 or -1. */
+struct net {
+	uint32_t most; /* the one that wandered most; NONE */
+	double paid;   /* samples per run of the growth that others lost */
+};
+int count_net(const struct judge *j, uint32_t key, bool grew, double *counts, struct net *net);
+
+/* ---- namesakes.c */
+/* Warns of names in the report that several functions have. Returns 0 or negative. */
+int tell_namesakes(struct regress *g, struct err *err);
 
 /* ---- where.c */
 /* Finds the stacks, lines and callers with most of the change. Returns 0, or -1 when out of memory.

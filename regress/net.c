@@ -27,7 +27,8 @@ static void sum_beneath(const struct regress *g, uint32_t key, uint8_t *inside,
 	}
 }
 
-/* Did a function lose elsewhere what it won beneath a caller (or win what it lost)? */
+/* Did a function lose elsewhere what it won beneath a caller (or win what it lost)? Of several
+ * functions of one name each changes for itself. */
 static bool wandered(const struct judge *j, uint32_t k, const double beneath[SIDE_N], bool grew)
 {
 	const struct tested *v = &j->g->self.v[k];
@@ -37,11 +38,23 @@ static bool wandered(const struct judge *j, uint32_t k, const double beneath[SID
 	       se = sqrt(fmax(v->phi_shrunk, 1) *
 			 (fmax(a, 0) / j->s[SIDE_BASE] + fmax(b, 0) / j->s[SIDE_NEW]));
 
-	return grew ? in > 0 && -out > fmax(Z_LOST * se, TAKEN_MIN * in)
-		    : in < 0 && out > fmax(Z_LOST * se, -TAKEN_MIN * in);
+	if (grew ? !(in > 0 && -out > fmax(Z_LOST * se, TAKEN_MIN * in))
+		 : !(in < 0 && out > fmax(Z_LOST * se, -TAKEN_MIN * in)))
+		return false;
+	j->g->info.v[k].is_asked |= j->g->info.v[k].has_namesakes;
+	return !j->g->info.v[k].has_namesakes;
 }
 
-int count_net(const struct judge *j, uint32_t key, bool grew, double *counts, uint32_t *most)
+/* What others lost of a growth beneath a caller: of one that wandered no more than that, of one
+ * that took another's place all. */
+static double paid_of(const struct judge *j, uint32_t k, const double beneath[SIDE_N])
+{
+	double in = beneath[SIDE_NEW] - beneath[SIDE_BASE];
+
+	return j->traded[k] ? fmax(in, 0) : fmin(in, fmax(in - change(j, &j->g->self.v[k]), 0));
+}
+
+int count_net(const struct judge *j, uint32_t key, bool grew, double *counts, struct net *net)
 {
 	const struct regress *g = j->g;
 	size_t n = g->info.n, r;
@@ -51,7 +64,7 @@ int count_net(const struct judge *j, uint32_t key, bool grew, double *counts, ui
 	bool ok = beneath && inside && skip && whole;
 	uint32_t k;
 
-	*most = NONE;
+	*net = (struct net){.most = NONE};
 	if (ok)
 		sum_beneath(g, key, inside, beneath);
 	for (k = 0; ok && k < n; k++) {
@@ -59,9 +72,11 @@ int count_net(const struct judge *j, uint32_t key, bool grew, double *counts, ui
 
 		whole[k] = !j->flagged[k] && !j->traded[k] && wandered(j, k, beneath[k], grew);
 		skip[k] = whole[k] || j->traded[k] || (grew && j->flagged[k]);
+		if (whole[k] || j->traded[k])
+			net->paid += paid_of(j, k, beneath[k]);
 		if ((whole[k] || j->traded[k]) && in > largest) {
 			largest = in;
-			*most = k;
+			net->most = k;
 		}
 	}
 	for (r = 0; ok && r < g->runs.n; r++) {
@@ -143,7 +158,8 @@ static int find_faster_caller(const struct judge *j, const struct finding *f, ui
 	double *beneath = calloc(g->info.n + 1, sizeof *beneath), counts[RUNS_MAX], all;
 	size_t *last = calloc(g->info.n + 1, sizeof *last);
 	int rc = beneath && last ? 0 : -1;
-	uint32_t k, most;
+	struct net unused;
+	uint32_t k;
 
 	*ret = NONE;
 	all = rc ? 0 : sum_callers(g, f, beneath, last);
@@ -155,7 +171,7 @@ static int find_faster_caller(const struct judge *j, const struct finding *f, ui
 		    per_run(j, v, SIDE_BASE) >= WHOLE * j->total[SIDE_BASE] ||
 		    !certainly_fell(j, v))
 			continue;
-		rc = count_net(j, k, false, counts, &most);
+		rc = count_net(j, k, false, counts, &unused);
 		if (rc)
 			break;
 		family_test_one(&g->incl, counts, j->size, &net);

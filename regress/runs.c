@@ -69,6 +69,15 @@ uint32_t key_intern(struct regress *g, const char *key)
 	return id;
 }
 
+/* Is a function in another file than the one seen before by that name on this side? */
+static bool is_namesake(const struct keyer *k, const struct key_info *info, uint32_t file)
+{
+	const char *old = base_name(strtab_get(&k->g->names, info->file[k->side])),
+		   *own = base_name(strtab_get(&k->p->strings, file));
+
+	return *old && *own && strcmp(old, own) != 0;
+}
+
 static uint32_t key_of_function(struct keyer *k, uint32_t function,
 				const struct profile_location *l, uint32_t line)
 {
@@ -89,6 +98,7 @@ static uint32_t key_of_function(struct keyer *k, uint32_t function,
 	info = &k->g->info.v[id];
 	info->is_of_file |= l->mapping && m->kind == DSO_FILE;
 	info->is_folded[k->side] |= strstr(strtab_get(&k->p->strings, f->name), " [+") != NULL;
+	info->has_namesakes |= is_namesake(k, info, f->file);
 	if (kind == KEY_KERNEL)
 		kernel_see(k->g, id);
 	if (see_string(k, &info->name, f->name) || see_string(k, &info->dso, m->short_name) ||

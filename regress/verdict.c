@@ -163,13 +163,26 @@ static bool rest_grows(const struct judge *j, const struct tested *rest)
 	return rest->is_tested && rest->p_up <= j->g->opt.q && impact(j, rest) >= j->g->opt.impact;
 }
 
+/* Did calls that wandered bring what it grew by? They explain no more of it than they lost
+ * elsewhere. */
+static bool is_wandered(const struct judge *j, const struct finding *f, const struct tested *rest,
+			const struct net *net, const double *counts)
+{
+	struct tested v = {.margin = rest->margin};
+
+	if (net->most == NONE || net->paid < TAKEN_MIN * change(j, rest))
+		return false;
+	family_test_one(&j->g->incl, counts, j->size, &v);
+	return !rest_grows(j, &v) || v.p_up > j->g->opt.q * j->g->incl.v[f->key].first_share;
+}
+
 /* The verdict on a function that grew including its callees: their growth explains it, or calls
  * wandered to it, or it counts. */
 static int judge_callees(struct judge *j, struct finding *f, struct err *err)
 {
-	struct tested rest = {.margin = j->g->incl.v[f->key].margin}, net = rest;
+	struct tested rest = {.margin = j->g->incl.v[f->key].margin};
 	double counts[RUNS_MAX];
-	uint32_t most;
+	struct net net;
 
 	if (test_rest(j, f->key, &rest, err))
 		return -ERR_NOMEM;
@@ -177,16 +190,12 @@ static int judge_callees(struct judge *j, struct finding *f, struct err *err)
 		f->verdict = VERDICT_EXPLAINED;
 		return 0;
 	}
-	if (count_net(j, f->key, true, counts, &most))
+	if (count_net(j, f->key, true, counts, &net))
 		return err_nomem(err);
-	if (most != NONE) {
-		family_test_one(&j->g->incl, counts, j->size, &net);
-		if (!rest_grows(j, &net) ||
-		    net.p_up > j->g->opt.q * j->g->incl.v[f->key].first_share) {
-			f->verdict = VERDICT_MOVED;
-			f->how = MOVED_CALLS;
-			f->related = most;
-		}
+	if (is_wandered(j, f, &rest, &net, counts)) {
+		f->verdict = VERDICT_MOVED;
+		f->how = MOVED_CALLS;
+		f->related = net.most;
 	}
 	j->accepted[f->key] = true;
 	return 0;
@@ -487,7 +496,7 @@ static int judge_all(struct judge *j, struct err *err)
 		return err_nomem(err);
 	if (judge_shares(j, err) || judge_unconfirmed(j, err))
 		return -ERR_NOMEM;
-	if (judge_code(j, err))
+	if (judge_code(j, err) || tell_namesakes(g, err))
 		return -(int)err->code;
 	certify(j);
 	measure_power(j);
