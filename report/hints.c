@@ -1,5 +1,6 @@
 /* hints.c - hints for a better recording. */
 #include "base/strtab.h"
+#include "report/javascript.h"
 #include "report/modules.h"
 
 #include <inttypes.h>
@@ -244,6 +245,9 @@ static struct nameless *find_nameless(const struct loaded *p, size_t *ret_n)
 			continue;
 		f->dso = dso;
 		f->lacks = report_module_lacks(p, dso, &f->help);
+		/* Some of it has names. */
+		if (dso->kind == DSO_ANON && !*f->help && report_runtime_help(p, dso->pid))
+			f->help = report_runtime_help(p, dso->pid);
 		++*ret_n;
 	}
 	free(parts);
@@ -286,6 +290,21 @@ static bool hint_names(const struct loaded *p, const struct hint_to *to)
 			hint_same_lack(v + i, n - i, to);
 	free(v);
 	return v && n;
+}
+
+static bool hint_interpreted(const struct loaded *p, const struct hint_to *to)
+{
+	const double share = javascript_interpreted_percent(p);
+
+	if (share <= NAMELESS_PERCENT)
+		return false;
+	hint(to,
+	     "V8 interpreted all JavaScript (%.0f %% of the stacks): node --jitless, or nothing "
+	     "was "
+	     "compiled yet; then its functions have no names; without --jitless `capture` reads "
+	     "them",
+	     share);
+	return true;
 }
 
 /* Inlined functions have no name there, and are missing. */
@@ -401,6 +420,7 @@ bool report_hints(const struct loaded *l, const char *command, FILE *out)
 	any |= hint_pages(l, &to);
 	any |= hint_roots(l, &to);
 	any |= hint_names(l, &to);
+	any |= hint_interpreted(l, &to);
 	any |= hint_inlined(l, &to);
 	any |= hint_replaced(l, &to);
 	any |= hint_chains(l, &to);

@@ -4,11 +4,13 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/strtab.h"
 #include "base/text.h"
 #include "functions/functions.h"
 #include "profile/profile.h"
+#include "reader/reader.h"
 
 /* As V8 names its functions, in perf maps, too. */
 static bool is_javascript(const struct profile *p, const struct profile_location *l)
@@ -38,6 +40,40 @@ static uint64_t named_frames(const struct profile *p)
 		sum += p->samples.v[i].count * in[p->samples.v[i].node];
 	free(in);
 	return sum;
+}
+
+static bool is_interpreter(const struct profile *p, const struct profile_location *l)
+{
+	const struct profile_line *line = l->n_lines ? &p->lines.v[l->first_line] : NULL;
+
+	return line && !strcmp(strtab_get(&p->strings, p->functions.v[line->function].system_name),
+			       "Builtins_InterpreterEntryTrampoline");
+}
+
+static bool has_code_without_file(const struct profile *p)
+{
+	for (size_t i = 1; i < p->mappings.n; i++)
+		if (p->mappings.v[i].dso && p->mappings.v[i].dso->kind == DSO_ANON)
+			return true;
+	return false;
+}
+
+double javascript_interpreted_percent(const struct loaded *l)
+{
+	const struct profile *p = l->profile;
+	bool *in = has_code_without_file(p) || named_frames(p) ? NULL
+							       : calloc(p->nodes.n + 1, sizeof *in);
+	double sum = 0, all = 0;
+
+	for (size_t i = 1; in && i < p->nodes.n; i++)
+		in[i] = in[p->nodes.v[i].parent] ||
+			is_interpreter(p, &p->locations.v[p->nodes.v[i].location]);
+	for (size_t i = 0; in && i < p->samples.n; i++) {
+		all += (double)p->samples.v[i].count;
+		sum += in[p->samples.v[i].node] ? (double)p->samples.v[i].count : 0;
+	}
+	free(in);
+	return all > 0 ? 100 * sum / all : 0;
 }
 
 static struct jit_names names_of(const struct loaded *p)

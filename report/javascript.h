@@ -10,5 +10,8 @@
 void text_javascript(const struct loaded *p, FILE *out);
 /* "javascript":{..}, */
 void json_javascript(const struct loaded *p, FILE *out);
+/* The share of samples in V8's interpreter, where no name of a function is known and nothing was
+ * compiled. */
+double javascript_interpreted_percent(const struct loaded *p);
 
 #endif

@@ -137,6 +137,20 @@ def exports_nothing():
                      p.stderr)
 
 
+def said_of_the_nameless():
+    """What has no name: one line says what it is, and what helps."""
+    with open("regexp.js", "w") as f:
+        f.write("const till = process.cpuUsage().user + 400000;\nlet n = 0;\n"
+                f"while (process.cpuUsage().user < till) n += /(x+x+)+y/.test('{'x' * 14}');\n")
+    cycle = os.path.join(PROGRAMS, "cycle.js")
+    for what, line, program in (("--jitless", "V8 interpreted all JavaScript", ["--jitless", cycle, "js", "400"]),
+                                ("WebAssembly", "regular expressions and WebAssembly have no names here; node --perf-basic-prof", [cycle, "wasm", "400"]),
+                                ("a regular expression", "regular expressions and WebAssembly have no names here; node --perf-basic-prof", ["regexp.js"])):
+        run([CAPTURE, "-q", "-F", "1999", "-e", "cpu-clock:u", "-o", "x.data", "--", "node", *program])
+        p = run([RESOLVE, "-f", "folded", "x.data"])
+        tap.check(p.stderr.count(line) == 1, f"{what}: it is said that it has no name, and what helps", p.stderr)
+
+
 def main():
     if NO_EVENTS:
         return tap.skip("V8's names", NO_EVENTS)
@@ -163,6 +177,7 @@ def main():
     for name in "node-22", "server":
         another_name(name)
     exports_nothing()
+    said_of_the_nameless()
     return 0
 
 
