@@ -171,6 +171,74 @@ static void jit_name(struct text *t, const char *s, size_t n)
 	}
 }
 
+/* As V8's profilers name functions of JavaScript: "JS:*name file:///app/a.js:12:3". Returns the
+ * length of the beginning; 0: it is none. */
+static size_t javascript_length(const char *s, size_t n)
+{
+	static const char *const kinds[] = {"JS:", "LazyCompile:", "Function:", "Script:", "Eval:"};
+	size_t i;
+
+	for (i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (begins(s, n, kinds[i]) && n > strlen(kinds[i]))
+			return strlen(kinds[i]);
+	return 0;
+}
+
+/* Where in it the file begins, behind a space; n: nowhere. Names may have spaces ("get size"). */
+static size_t script_at(const char *s, size_t n)
+{
+	static const char *const begin[] = {" /", " file:", " node:"};
+	const char *at;
+	size_t i;
+
+	for (i = 0; i < sizeof begin / sizeof *begin; i++) {
+		at = memmem(s, n, begin[i], strlen(begin[i]));
+		if (at)
+			return (size_t)(at - s) + 1;
+	}
+	at = memrchr(s, ' ', n);
+	return at ? (size_t)(at - s) + 1 : n;
+}
+
+/* The folder of a package is part of its name. */
+static size_t folder_length(const char *s, size_t n)
+{
+	static const char packages[] = "/node_modules/";
+	const size_t len = sizeof packages - 1;
+	const char *slash;
+
+	for (size_t i = n; i >= len; i--)
+		if (begins(s + i - len, len, packages))
+			return i;
+	slash = memrchr(s, '/', n);
+	return slash ? (size_t)(slash - s) + 1 : 0;
+}
+
+/* "JS:name a.js": without the tier, which changes while a program runs, the folder, which another
+ * checkout has elsewhere, and the place, which a line before it moves. */
+static void javascript_name(struct text *t, const char *s, size_t n, size_t kind)
+{
+	size_t script, base, places;
+
+	text_add(t, s, kind);
+	s += kind;
+	n -= kind;
+	if (n && strchr("*~^+", *s)) {
+		s++;
+		n--;
+	}
+	for (places = 0; places < 2; places++) {
+		size_t digits = back_over(s, n, isdigit);
+
+		if (digits < n && digits && s[digits - 1] == ':')
+			n = digits - 1;
+	}
+	script = script_at(s, n);
+	base = script + folder_length(s + script, n - script);
+	text_add(t, s, script);
+	text_add(t, s + base, n - base);
+}
+
 /* Leaves out numbers and places of lambdas, which change when one is added before them:
  * "{lambda(int)#2}" becomes "{lambda}", "{closure#1}" "{closure}", Go's "f.func1.2" "f.func". Also
  * leaves out ABI tags and hashes of crates. */
@@ -213,7 +281,12 @@ void key_function(struct text *t, const char *name, size_t n, enum key_kind kind
 {
 	struct text plain = {0};
 	const char *s = name;
+	const size_t javascript = kind == KEY_KERNEL ? 0 : javascript_length(s, n);
 
+	if (javascript) {
+		javascript_name(t, s, n, javascript);
+		return;
+	}
 	while (n && (cut_note(s, &n) || cut_clone(s, &n) || cut_hash(s, &n)))
 		;
 	if (kind != KEY_JIT) {

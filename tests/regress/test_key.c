@@ -56,6 +56,30 @@ static void test_compilers(void **state)
 	expect("main.run.func1.2", KEY_USER, "main.run.func");
 }
 
+static void test_javascript(void **state)
+{
+	static const char *const same[] = {
+		"JS:*count file:///home/a/app.js:12:3",
+		"JS:~count /app/app.js:13:1",
+		"JS:count /other/@scope/app.js:12",
+		"JS:^count app.js:1:2",
+		"JS:+count app.js",
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof same / sizeof *same; i++) {
+		expect(same[i], KEY_JIT, "JS:count app.js");
+		expect(same[i], KEY_USER, "JS:count app.js"); /* of folded stacks */
+	}
+	expect("LazyCompile:*get size /a b/c.js:1:2", KEY_JIT, "LazyCompile:get size c.js");
+	expect("JS:~ node:internal/main/run_main_module:1:1", KEY_JIT, "JS: run_main_module");
+	expect("JS:*f /app/node_modules/left/index.js:1:2", KEY_JIT, "JS:f left/index.js");
+	expect("JS:*count", KEY_JIT, "JS:count");
+	expect("JS:", KEY_JIT, "JS:");
+	expect("Script:~ /app/app.js:1:1", KEY_JIT, "Script: app.js");
+}
+
 static void test_languages(void **state)
 {
 	(void)state;
@@ -76,7 +100,7 @@ static void test_languages(void **state)
 	expect("__strlen_avx2", KEY_USER, "__strlen");
 	expect("__sin_fma", KEY_USER, "__sin");
 	expect("my_avx2", KEY_USER, "my_avx2");
-	expect("LazyCompile:*fib /a.js:3", KEY_JIT, "LazyCompile:fib /a.js:3");
+	expect("LazyCompile:*fib /a.js:3", KEY_JIT, "LazyCompile:fib a.js");
 	expect("Lambda$14/0x7f12ab", KEY_JIT, "Lambda$14/0x");
 	expect("__x64_sys_read", KEY_KERNEL, "sys_read");
 	expect("__do_sys_clone", KEY_KERNEL, "sys_clone");
@@ -139,9 +163,8 @@ static void test_entries(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_compilers),
-		cmocka_unit_test(test_languages),
-		cmocka_unit_test(test_modules),
+		cmocka_unit_test(test_compilers), cmocka_unit_test(test_javascript),
+		cmocka_unit_test(test_languages), cmocka_unit_test(test_modules),
 		cmocka_unit_test(test_entries),
 	};
 
