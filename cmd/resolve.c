@@ -383,6 +383,9 @@ static void say_notes(struct resolve *r, struct loaded *in)
 		report_undecided(in);
 	if (!r->quiet && !r->explain)
 		report_no_label(r, in->profile);
+	if (!r->quiet && !r->explain && r->output.top.symbols &&
+	    r->format->honours & OUTPUT_SYMBOLS)
+		report_missing(in->profile, r->output.top.symbols, stderr);
 	if (!r->quiet && !r->explain)
 		report_other_events(r, in->profile);
 	if (!r->quiet && !r->explain)

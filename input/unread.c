@@ -20,7 +20,24 @@ enum { LINES = 40, LINE_BYTES = 400, SHOWN = 60, HEAD = 1 << 16 };
 struct row {
 	const char *pattern, *what, *cure;
 	unsigned lines; /* that must fit; 0: the file begins with the bytes of the pattern */
+	bool (*is)(const char *line); /* what the pattern cannot tell; NULL: it tells all */
 };
+
+/* strace's "read(3, .., 8) = 8", with a thread's id in front or not: lines of programs have more
+ * before the first parenthesis, or between the last and the sign. */
+static bool is_system_call(const char *line)
+{
+	const char *name = line + strspn(line, "0123456789 "), *end, *sign;
+	const size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
+
+	for (sign = name; (sign = strstr(sign, "= ")); sign++) {
+		for (end = sign; end > name && end[-1] == ' ';)
+			end--;
+		if (n && name[n] == '(' && end > name && end[-1] == ')' && end < sign)
+			return sign[2] == '?' || sign[2] == '-' || isdigit((unsigned char)sign[2]);
+	}
+	return false;
+}
 
 static const struct row rows[] = {
 	{"\x7f"
@@ -95,11 +112,11 @@ static const struct row rows[] = {
 	{"[a-z]*(*) *= [-0-9?]*", "strace's output",
 	 NOT_STACKS
 	 " unless -k is given, which is not read; perf trace or capture -e syscalls:.. record them",
-	 2},
+	 2, is_system_call},
 	{"\\[pid *\\] *(*", "strace's output", NOT_STACKS "; capture -e syscalls:.. records them",
 	 2},
 	{"[0-9]* [a-z]*(*) *= [-0-9?]*", "strace's output",
-	 NOT_STACKS "; capture -e syscalls:.. records them", 2},
+	 NOT_STACKS "; capture -e syscalls:.. records them", 2, is_system_call},
 	{"[0-9]*[0-9] (*ms*): *(*", "perf trace's output", "perf trace record makes a recording",
 	 1},
 	{"% time     seconds  usecs/call*", "strace's summary", NOT_STACKS, 1},
@@ -216,7 +233,7 @@ static bool find_line(const char *head, struct found *f)
 			 at);
 		for (i = 0; i < sizeof rows / sizeof *rows; i++)
 			if (rows[i].lines && !fnmatch(rows[i].pattern, line, 0) &&
-			    ++fits[i] >= rows[i].lines) {
+			    (!rows[i].is || rows[i].is(line)) && ++fits[i] >= rows[i].lines) {
 				*f = (struct found){&rows[i], k};
 				return true;
 			}

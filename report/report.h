@@ -95,9 +95,14 @@ struct annotate_options {
 
 /* Prints the instructions of all functions of this name that samples are in, each with its share of
  * the function's weight, and the source lines between them. Returns 0, or negative with *err:
- * -ERR_NOT_FOUND if there is none or its code is not here, -ERR_UNSUPPORTED if it cannot be shown. */
+ * -ERR_NOT_FOUND if there is none or its code is not here, -ERR_UNSUPPORTED if it cannot be shown.
+ */
 int report_annotate(const struct loaded *l, const struct annotate_options *opt, FILE *out,
 		    struct err *err);
+
+/* A line for each name of a list with commas of which the profile has no function, with one that
+ * ends in it. */
+void report_missing(const struct profile *p, const char *list, FILE *out);
 
 /* ---- what would make the next one better -------------------------------------------------------
  */

@@ -71,7 +71,8 @@ for what, (data, word, line) in FOREIGN.items():
 
 # ---- prose that ends in numbers is no profile ------------------------------------------------------------------------
 for text in ("Listening on port 8080\n", "Listening on port 8080\nReady in 12\n", "started; took 35\nstopped; took 40\n", "total 48\n-rw-r--r-- 1 me me 12 Nov 26 01:00 a\n",
-             "root:x:0:0:root:/root:/bin/bash\n", "a b 1\nc d 2\n", "int main(void)\n{\n\treturn 0;\n}\n"):
+             "root:x:0:0:root:/root:/bin/bash\n", "a b 1\nc d 2\n", "int main(void)\n{\n\treturn 0;\n}\n",
+             "static double f(int i) { double s = 0; for (int k = 0; k < 9; k++) s += k; return s; }\nvoid g(int n) { int r = 1; }\nint main() { int r = 1; }\n"):
     code, out, err = resolve(text)
     tap.check(code == 2 and not out and err.count("\n") == 1 and "line 1" in err and "pprof" in err, f"{text.splitlines()[0]!r}: refused with the line and what is read", code, out, err)
 

@@ -94,6 +94,12 @@ fields = [line.split("|") for line in top("-t", "|", "perf.data").splitlines() i
 tap.check(len(fields) > 5 and all(len(f) == 5 for f in fields), "-t: columns with a separator", fields[:3])
 only = [line for line in top("--field-separator=,", "--symbols", "main,work::spin", "perf.data").splitlines() if line[0] != "#"]
 tap.check(len(only) == 2 and all("spin" in o or "main" in o for o in only), "-S: only rows of these functions", only)
+with open("names.folded", "w") as f:
+    f.write("p;main;ns::tax(int) 4\np;main;spin 5\n")
+for names, words in (("spin,main", ""), ("ns::tax,spin", ""), ("ns::tax(int)", ""), ("tax,spin", "-S: no function is called tax; did you mean 'ns::tax(int)'?"),
+                     ("main,nowhere", "-S: no function is called nowhere\n")):
+    p = run([RESOLVE, "--no-cache", "-f", "top", "-S", names, "names.folded"])
+    tap.check(words in p.stderr and bool(p.stderr) == bool(words), f"-S {names}: {words or 'nothing to say'}", p.stderr)
 
 # ---- threads that differ in a number --------------------------------------------------------------------------------
 with open("w.folded", "w") as f:
