@@ -54,7 +54,8 @@ static void judge(const struct regress_page *page, const struct regress *g, stru
 			.details = to->details[i],
 			.is_significant = f->verdict != VERDICT_SUSPECT &&
 					  f->verdict != VERDICT_UNCONFIRMED &&
-					  f->verdict != VERDICT_ENVIRONMENT,
+					  f->verdict != VERDICT_ENVIRONMENT &&
+					  f->verdict != VERDICT_IGNORED,
 		};
 	}
 }

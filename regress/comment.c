@@ -91,7 +91,7 @@ static void add_row(struct text *t, const struct regress *g, const struct findin
 	if (f->kind == FINDING_INCL)
 		text_str(t, " and what it calls");
 	snprintf(line, sizeof line, " | %.2f %% | **%s** | %+.2f | ", 100 * f->base_share,
-		 f->verdict == VERDICT_GONE ? "gone" : show_growth(f).s, 100 * f->impact);
+		 show_growth(f).s, 100 * f->impact);
 	text_str(t, line);
 	if (g->opt.is_absolute) {
 		snprintf(line, sizeof line, "%.0f -> %.0f | ", f->base, f->new);
@@ -99,6 +99,10 @@ static void add_row(struct text *t, const struct regress *g, const struct findin
 	}
 	add_where(t, g, f);
 	add_related(t, g, f);
+	if (f->limit > 0) {
+		text_str(t, "; ");
+		report_growth(t, f);
+	}
 	if (f->why) {
 		text_str(t, "; allowed: ");
 		report_code_span(t, f->why, NAME_BYTES);
@@ -298,8 +302,8 @@ static void add_folded(struct text *t, const struct regress *g, const struct fin
 	if (!n)
 		return;
 	snprintf(line, sizeof line,
-		 "\n<details><summary>%zu more: uncertain, by the environment, or "
-		 "smaller</summary>\n\n",
+		 "\n<details><summary>%zu more: uncertain, by the environment, ignored, "
+		 "or smaller</summary>\n\n",
 		 n);
 	text_str(t, line);
 	did = add_rows(t, g, rows, n, most);

@@ -4,8 +4,34 @@
 #include <math.h>
 
 struct counts {
-	size_t gated, by[VERDICT_N];
+	size_t slower, over, less, elsewhere, by[VERDICT_N];
 };
+
+static const struct finding *self_of(const struct regress *g, uint32_t key)
+{
+	size_t i;
+
+	for (i = 0; i < g->findings.n; i++)
+		if (g->findings.v[i].kind == FINDING_SELF && g->findings.v[i].key == key)
+			return &g->findings.v[i];
+	return NULL;
+}
+
+bool finding_is_less(const struct regress *g, const struct finding *f)
+{
+	const struct finding *to = self_of(g, f->related);
+
+	if (f->verdict != VERDICT_IMPROVED && f->verdict != VERDICT_GONE)
+		return false;
+	return !to || to->new - to->base < (f->base - f->new) / 2;
+}
+
+bool finding_is_elsewhere(const struct regress *g, const struct finding *f)
+{
+	if (f->verdict == VERDICT_IMPROVED || f->verdict == VERDICT_GONE)
+		return !finding_is_less(g, f);
+	return f->verdict == VERDICT_MOVED || f->verdict == VERDICT_REPLACED;
+}
 
 static struct counts count_verdicts(const struct regress *g)
 {
@@ -15,8 +41,13 @@ static struct counts count_verdicts(const struct regress *g)
 	for (i = 0; i < g->findings.n; i++) {
 		const struct finding *f = &g->findings.v[i];
 
-		c.gated += verdict_is_gated(f->verdict);
-		c.by[f->verdict] += f->kind != FINDING_TOTAL;
+		c.over += f->limit > 0 && verdict_is_gated(f->verdict);
+		c.slower += !(f->limit > 0) && verdict_is_gated(f->verdict);
+		if (f->kind == FINDING_TOTAL)
+			continue;
+		c.by[f->verdict]++;
+		c.less += finding_is_less(g, f);
+		c.elsewhere += finding_is_elsewhere(g, f);
 	}
 	return c;
 }
@@ -54,17 +85,20 @@ void report_summary(const struct regress *g, struct text *t)
 	char words[64];
 
 	if (g->design.only) {
-		snprintf(words, sizeof words, "%zu of %zu confirmed", c.gated, g->design.only);
+		snprintf(words, sizeof words, "%zu of %zu confirmed", c.slower + c.over,
+			 g->design.only);
 		text_str(t, words);
 		return;
 	}
-	add_count(&line, c.gated, "slower");
+	add_count(&line, c.slower, "slower");
+	add_count(&line, c.over, "over the budget's share");
 	add_count(&line, c.by[VERDICT_SUSPECT], "suspect");
 	add_count(&line, c.by[VERDICT_OUTWEIGHED], "outweighed by what got faster");
 	add_count(&line, c.by[VERDICT_ALLOWED], "allowed");
-	add_count(&line, c.by[VERDICT_IMPROVED] + c.by[VERDICT_GONE], "improved or gone");
-	add_count(&line, c.by[VERDICT_MOVED] + c.by[VERDICT_REPLACED], "moved or replaced");
+	add_count(&line, c.less, "improved or gone");
+	add_count(&line, c.elsewhere, "moved or replaced");
 	add_count(&line, c.by[VERDICT_ENVIRONMENT], "by the environment");
+	add_count(&line, c.by[VERDICT_IGNORED], "ignored by the budget");
 	if (total && !line.n && total->verdict == VERDICT_IMPROVED)
 		text_str(&line, "no function stands out");
 	if (total && total->verdict == VERDICT_APART && !line.n)
@@ -222,6 +256,28 @@ void report_compilers(const struct regress *g, struct text *t, const char *befor
 	text_str(t, line);
 }
 
+bool report_total_is_vague(const struct regress *g)
+{
+	const struct finding *total = g->findings.n ? &g->findings.v[0] : NULL;
+
+	return total && total->verdict == VERDICT_EXPLAINED && !g->design.only &&
+	       total->mde > g->opt.total_max && total->mde > g->opt.detect_growth;
+}
+
+/* Runs that differ much hide a growth of the whole, and with it one of all functions alike. */
+static void add_vague(struct text *t, const struct regress *g)
+{
+	const struct finding *total = &g->findings.v[0];
+	char line[160];
+
+	if (!report_total_is_vague(g))
+		return;
+	snprintf(line, sizeof line,
+		 "; runs differ: %s may be up to %+.0f %% slower, if all of it is", report_whole(g),
+		 100 * total->hi);
+	text_str(t, line);
+}
+
 void report_headline(const struct regress *g, struct text *t)
 {
 	const struct regress_design *d = &g->design;
@@ -229,6 +285,8 @@ void report_headline(const struct regress *g, struct text *t)
 	report_summary(g, t);
 	if (!regress_failed(g))
 		report_compilers(g, t, "; ");
+	if (!regress_failed(g) && d->can_detect)
+		add_vague(t, g);
 	if (regress_failed(g) || d->can_detect)
 		return;
 	if (d->is_few_runs)

@@ -22,6 +22,8 @@ struct key_info {
 	bool is_folded[SIDE_N];
 	/* Some of its code has lines, or functions inlined into it are known. */
 	bool has_lines[SIDE_N];
+	/* It is in folded stacks, where inlined functions may be frames as others are. */
+	bool is_of_stacks[SIDE_N];
 };
 
 /* How long a function's machine code is. */

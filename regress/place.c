@@ -131,7 +131,8 @@ static int compare_ranked(const void *a, const void *b)
 
 bool finding_is_folded(const struct regress *g, const struct finding *f)
 {
-	return f->verdict == VERDICT_ENVIRONMENT || f->verdict == VERDICT_UNCONFIRMED ||
+	return f->verdict == VERDICT_ENVIRONMENT || f->verdict == VERDICT_IGNORED ||
+	       f->verdict == VERDICT_UNCONFIRMED ||
 	       (f->verdict == VERDICT_SUSPECT && finding_place(g, f) == PLACE_LIBRARY);
 }
 

@@ -13,9 +13,9 @@
 const char *verdict_text(enum verdict v)
 {
 	static const char *const texts[VERDICT_N] = {
-		"REGRESSED",  "NEW",	     "OVER BUDGET",   "apart",	  "suspect",
-		"outweighed", "allowed",     "improved",      "gone",	  "moved",
-		"replaced",   "environment", "not confirmed", "explained"};
+		"REGRESSED",  "NEW",	     "OVER BUDGET", "apart",	     "suspect",
+		"outweighed", "allowed",     "improved",    "gone",	     "moved",
+		"replaced",   "environment", "ignored",	    "not confirmed", "explained"};
 
 	return texts[v];
 }

@@ -98,6 +98,7 @@ enum verdict {
 	/* Asynchronous work of the kernel; or the program's code is the same except for its
 	 * addresses. */
 	VERDICT_ENVIRONMENT,
+	VERDICT_IGNORED,     /* slower, and a rule of .profbudget says that it does not matter */
 	VERDICT_UNCONFIRMED, /* an earlier comparison flagged it, this one does not */
 	VERDICT_EXPLAINED,   /* slower because of what it calls, which is listed */
 	VERDICT_N
@@ -169,7 +170,9 @@ struct finding {
 	enum moved_how how; /* MOVED */
 	unsigned rule;	    /* line of .profbudget; 0: none */
 	const char *why;    /* of `allow`; NULL */
-	bool is_same_code;  /* its machine code is the same on both sides except for addresses */
+	double limit;	   /* OVER BUDGET by `share`: the most that is allowed of the new side; 0 */
+	double new_share;  /* with `limit`: how much it has */
+	bool is_same_code; /* its machine code is the same on both sides except for addresses */
 	struct finding_path paths[FINDING_PATHS];
 	size_t n_paths;
 	struct finding_line lines[FINDING_PATHS]; /* of FINDING_SELF, largest change first */
@@ -223,7 +226,8 @@ int regress_compare(struct regress *g, struct err *err);
 /* Valid after regress_compare(). The results of the functions below live until regress_free(). */
 struct regress_design {
 	const char *event, *unit;
-	const char *normaliser; /* "absolute", "stable functions" */
+	const char *normaliser; /* "functions that do not change", "none: samples per run" */
+	bool is_adjusted;	/* by these functions: growth is that beside them */
 	bool is_uniform;	/* everything changed alike: see the total */
 	enum together together;
 	size_t runs[SIDE_N], tested, keys;
@@ -237,8 +241,8 @@ struct regress_design {
 	size_t only;		/* how many regress_only() named; 0: everything is judged */
 	double samples[SIDE_N]; /* per run */
 	double d0, trend[2];
-	/* Share of the time in functions that are certainly less than 5 and 10 % slower: wrong
-	 * for a share q of functions. */
+	/* Share of the time in functions that are certainly less than 5 and 10 % slower, if
+	 * is_adjusted beside functions that do not change: wrong for a share q of functions. */
 	double certified[2];
 	double largest_mde; /* of functions with 1 % and more */
 	/* A growth of detect_growth in a function with share detect_share is found with a power of

@@ -14,6 +14,8 @@ struct shown show_growth(const struct finding *f);
 void report_summary(const struct regress *g, struct text *t);
 /* The same, and behind it what a green result may have missed, and what it takes to see it. */
 void report_headline(const struct regress *g, struct text *t);
+/* Do the runs differ so much that a growth of all on-CPU time may be missed? */
+bool report_total_is_vague(const struct regress *g);
 /* Appends a line on the power: what growth would have been found, or what would be needed. */
 void report_power(const struct regress *g, struct text *t);
 /* Appends which growth would be found in functions that are not small. */
@@ -32,6 +34,12 @@ void report_related(const struct regress *g, const struct finding *f, struct tex
 const char *report_whole(const struct regress *g);
 /* The name of a finding's function, or "all on-CPU time". */
 const char *finding_name(const struct regress *g, const struct finding *f);
+/* Takes it less time, and nothing else took most of that over? Or is its time elsewhere, or from
+ * there? */
+bool finding_is_less(const struct regress *g, const struct finding *f);
+bool finding_is_elsewhere(const struct regress *g, const struct finding *f);
+/* Appends "+12.3 %", or of a broken limit what it has of the whole, and the limit. */
+void report_growth(struct text *t, const struct finding *f);
 /* Is it shown in lists for users? Findings that others explain are not. */
 bool finding_is_shown(const struct finding *f);
 

@@ -31,11 +31,13 @@ static void add_case(struct text *t, const struct regress *g, const struct findi
 	snprintf(line, sizeof line, " (%s)\">", finding_kind_text(f->kind));
 	text_str(t, line);
 	if (verdict_is_gated(f->verdict)) {
-		snprintf(line, sizeof line,
-			 "<failure message=\"%s: %s, %+.2f %% of the whole, adjusted p %.2g\">",
-			 verdict_text(f->verdict), show_growth(f).s, 100 * f->impact,
-			 f->p_adjusted);
-		text_str(t, line);
+		snprintf(line, sizeof line, ", %+.2f %% of the whole, adjusted p %.2g\">",
+			 100 * f->impact, f->p_adjusted);
+		text_str(t, "<failure message=\"");
+		text_str(t, verdict_text(f->verdict));
+		text_str(t, ": ");
+		report_growth(t, f);
+		text_str(t, f->limit > 0 ? "\">" : line);
 		if (f->n_paths)
 			xml(t, f->paths[0].stack);
 		text_str(t, "</failure>");
@@ -152,9 +154,13 @@ static void make_message(struct text *t, const struct regress *g, const struct f
 		text_str(t, ": ");
 	}
 	text_clean(t, name, strlen(name));
-	snprintf(line, sizeof line, " %s: %s (%.2f %% of the base, adjusted p %.2g)",
-		 finding_kind_text(f->kind), show_growth(f).s, 100 * f->base_share, f->p_adjusted);
-	text_str(t, line);
+	text_char(t, ' ');
+	text_str(t, finding_kind_text(f->kind));
+	text_str(t, ": ");
+	report_growth(t, f);
+	snprintf(line, sizeof line, " (%.2f %% of the base, adjusted p %.2g)", 100 * f->base_share,
+		 f->p_adjusted);
+	text_str(t, f->limit > 0 ? "" : line);
 	text_char(t, '\0');
 }
 

@@ -270,6 +270,10 @@ static void add_finding(struct text *t, const struct regress *g, const struct fi
 		add_text(t, "moved", moved_how_text(f->how));
 	if (f->rule)
 		add_field(t, "budget_line", f->rule);
+	if (f->limit > 0) {
+		add_field(t, "new_share", f->new_share);
+		add_field(t, "limit", f->limit);
+	}
 	if (f->is_same_code) {
 		add_key(t, "same_code");
 		text_str(t, "true");

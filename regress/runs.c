@@ -196,7 +196,7 @@ static void set_unit(struct run_tree *r, const struct profile_event *e, const st
 		if (e->attr.sample_period && divisor % e->attr.sample_period == 0)
 			divisor = e->attr.sample_period;
 		r->unit = divisor ? (double)divisor : 1;
-		r->divisor = e->unit ? 0 : divisor;
+		r->divisor = e->unit && e->attr.sample_period ? 0 : divisor;
 	}
 }
 
@@ -256,20 +256,20 @@ static int weigh(const struct regress *g, const struct profile_event *e, struct 
 			run->unknown += w;
 	}
 	run->samples = run->weight / ret->tree.unit;
-	run->lacks_unit = ret->tree.divisor > 0;
+	run->lacks_unit = ret->tree.divisor > 0 && !e->unit;
 	run->unknown = run->weight > 0 ? run->unknown / run->weight : 0;
 	run->name = strdup(name);
 	keep_tree(&ret->tree, t);
 	return run->name ? 0 : -1;
 }
 
-/* In folded stacks inlined functions are frames as others are. */
-static bool knows_inlined(const struct profile *p, const struct profile_location *l)
+static void see_lines(const struct keyer *k, const struct profile_location *l,
+		      struct key_info *info)
 {
-	const struct profile_line *line = &p->lines.v[l->first_line];
+	const struct profile_line *line = &k->p->lines.v[l->first_line];
 
-	return l->n_lines > 1 ||
-	       (l->n_lines && (line->line || p->functions.v[line->function].is_folded));
+	info->has_lines[k->side] |= l->n_lines > 1 || (l->n_lines && line->line);
+	info->is_of_stacks[k->side] |= l->n_lines && k->p->functions.v[line->function].is_folded;
 }
 
 /* What locations are: the functions that have the code, and those that are innermost in it. */
@@ -283,7 +283,7 @@ static int see_places(struct keyer *k, const bool *has_event, double unit)
 		const struct profile_location *l = &k->p->locations.v[i];
 
 		keys[i] = k->symbols.ids.v[k->symbols.first.v[i]];
-		k->g->info.v[keys[i]].has_lines[k->side] |= knows_inlined(k->p, l);
+		see_lines(k, l, &k->g->info.v[keys[i]]);
 	}
 	rc = rc ? rc : builds_see(k->g, k->side, k->p, keys);
 	for (i = 0; !rc && i < n; i++)

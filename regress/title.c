@@ -24,13 +24,23 @@ static bool add_total(struct text *t, const struct regress *g, const struct find
 	return true;
 }
 
-/* Of next to nothing a growth says little: its part of the whole says more. */
-static void add_growth(struct text *t, const struct finding *f)
+/* Of next to nothing a growth says little: its part of the whole says more. Of what took a part of
+ * another's time: what is left of it. */
+static void add_growth(struct text *t, const struct regress *g, const struct finding *f)
 {
-	char line[64];
+	char line[96];
 
-	if (f->verdict == VERDICT_GONE) {
-		text_str(t, "gone");
+	if (f->limit > 0) {
+		report_growth(t, f);
+		return;
+	}
+	if (f->verdict <= VERDICT_NEW && f->related != UINT32_MAX && f->taken > 0) {
+		text_str(t, isfinite(f->growth) ? "" : "new, ");
+		text_str(t, "in part instead of ");
+		report_code_span(t, regress_name(g, f->related), NAME_MAX_BYTES / 2);
+		snprintf(line, sizeof line, ", net %+.2f points of the whole",
+			 100 * f->impact * (1 - f->taken / (f->new - f->base)));
+		text_str(t, line);
 		return;
 	}
 	if (isfinite(f->growth) && f->growth <= 10) {
@@ -62,7 +72,7 @@ static void add_function(struct text *t, const struct regress *g, const struct f
 		text_char(t, ')');
 	}
 	text_char(t, ' ');
-	add_growth(t, f);
+	add_growth(t, g, f);
 }
 
 /* The rows below the title: those shown, and what there was no room for or is folded away. */
@@ -72,56 +82,64 @@ struct rows {
 };
 
 /* The first row shown that a predicate picks, and how many it picks of all. */
-static const struct finding *first_of(const struct rows *rows, bool (*is_meant)(enum verdict),
-				      size_t *count)
+typedef bool row_kind(const struct regress *g, const struct finding *f);
+
+static const struct finding *first_of(const struct regress *g, const struct rows *rows,
+				      row_kind *is_meant, size_t *count)
 {
 	const struct finding *f = NULL;
 	size_t i;
 
 	*count = 0;
 	for (i = 0; i < rows->n; i++)
-		if (is_meant(rows->v[i]->verdict)) {
+		if (is_meant(g, rows->v[i])) {
 			f = f || i >= rows->shown ? f : rows->v[i];
 			++*count;
 		}
 	return f;
 }
 
-static bool is_suspect(enum verdict v)
+static bool is_gated(const struct regress *g, const struct finding *f)
 {
-	return v == VERDICT_SUSPECT;
+	(void)g;
+	return verdict_is_gated(f->verdict);
 }
 
-static bool is_outweighed(enum verdict v)
+static bool is_suspect(const struct regress *g, const struct finding *f)
 {
-	return v == VERDICT_OUTWEIGHED;
+	(void)g;
+	return f->verdict == VERDICT_SUSPECT;
 }
 
-static bool is_allowed(enum verdict v)
+static bool is_outweighed(const struct regress *g, const struct finding *f)
 {
-	return v == VERDICT_ALLOWED;
+	(void)g;
+	return f->verdict == VERDICT_OUTWEIGHED;
 }
 
-static bool is_less(enum verdict v)
+static bool is_allowed(const struct regress *g, const struct finding *f)
 {
-	return v == VERDICT_IMPROVED || v == VERDICT_GONE;
+	(void)g;
+	return f->verdict == VERDICT_ALLOWED;
 }
 
-static bool is_elsewhere(enum verdict v)
+/* Also what was replaced: by what is faster, if the whole is. */
+static bool is_smaller(const struct regress *g, const struct finding *f)
 {
-	return v == VERDICT_MOVED || v == VERDICT_REPLACED;
+	(void)g;
+	return f->verdict == VERDICT_IMPROVED || f->verdict == VERDICT_GONE;
 }
 
 /* What is said if nothing fails, by the first kind that there is a row of. */
 static const struct {
-	bool (*is_meant)(enum verdict);
+	row_kind *is_meant;
 	const char *words; /* NULL: those of add_less() */
 } quiet[] = {
 	{is_suspect, "Perhaps slower, not certain: "},
 	{is_allowed, "Slower, as allowed: "},
-	{is_less, NULL},
+	{finding_is_less, NULL},
 	{is_outweighed, "Outweighed by what got faster: "},
-	{is_elsewhere, "Only moved or replaced: "},
+	{finding_is_elsewhere, "Only moved or replaced: "},
 };
 
 static void add_first(struct text *t, const struct regress *g, const struct finding *f,
@@ -172,7 +190,7 @@ static void add_less(struct text *t, const struct regress *g, const struct rows 
 		text_str(t, "Faster in part, not shown of the whole: ");
 	}
 	add_first(t, g, f, count);
-	slower = first_of(rows, is_outweighed, &count);
+	slower = first_of(g, rows, is_outweighed, &count);
 	if (!slower)
 		return;
 	text_str(t, "; outweighed: ");
@@ -191,9 +209,13 @@ static void add_quiet(struct text *t, const struct regress *g, const struct rows
 		return;
 	}
 	for (i = 0; i < sizeof quiet / sizeof *quiet; i++) {
-		f = first_of(rows, quiet[i].is_meant, &count);
+		row_kind *is_meant = quiet[i].is_meant;
+
 		/* The whole counts more than a part of it. */
-		if (!f || (is_faster && quiet[i].is_meant != is_less))
+		if (is_faster && quiet[i].words)
+			continue;
+		f = first_of(g, rows, is_faster ? is_smaller : is_meant, &count);
+		if (!f)
 			continue;
 		if (!quiet[i].words) {
 			add_less(t, g, rows, f, count);
@@ -257,6 +279,10 @@ static void add_missed(struct text *t, const struct regress *g)
 			 "too few samples to see %+.3g %% of a function of %.3g %%",
 			 100 * g->opt.detect_growth, 100 * g->opt.detect_share);
 		text_str(t, line);
+	} else if (report_total_is_vague(g)) {
+		snprintf(line, sizeof line, "runs differ: the whole may be up to %+.0f %% slower",
+			 100 * g->findings.v[0].hi);
+		text_str(t, line);
 	}
 }
 
@@ -291,7 +317,7 @@ void report_title(const struct regress *g, const struct finding *const *v, size_
 	const struct finding *f;
 	size_t count;
 
-	f = first_of(&rows, verdict_is_gated, &count);
+	f = first_of(g, &rows, is_gated, &count);
 	if (regress_failed(g))
 		add_failed(t, g, f, count);
 	else

@@ -3,7 +3,8 @@
 #include "regress/code.h"
 #include "regress/judge.h"
 
-bool lacks_lines(const struct regress *g, uint32_t dso)
+/* has_stacks: folded stacks, which have no lines, lack nothing. */
+static bool lacks(const struct regress *g, uint32_t dso, bool has_stacks)
 {
 	bool ran[SIDE_N] = {false}, has[SIDE_N] = {false};
 	size_t i;
@@ -15,9 +16,15 @@ bool lacks_lines(const struct regress *g, uint32_t dso)
 		ran[SIDE_BASE] |= g->self.v[i].a > 0;
 		ran[SIDE_NEW] |= g->self.v[i].b > 0;
 		for (s = 0; s < SIDE_N; s++)
-			has[s] |= g->info.v[i].has_lines[s];
+			has[s] |= g->info.v[i].has_lines[s] ||
+				  (has_stacks && g->info.v[i].is_of_stacks[s]);
 	}
 	return (ran[SIDE_BASE] && !has[SIDE_BASE]) || (ran[SIDE_NEW] && !has[SIDE_NEW]);
+}
+
+bool lacks_lines(const struct regress *g, uint32_t dso)
+{
+	return lacks(g, dso, false);
 }
 
 /* Code into which something was inlined is longer, also if it did not exist; what lost it is
@@ -42,6 +49,6 @@ bool may_be_inlined_unseen(const struct judge *j, uint32_t grew, uint32_t lost)
 
 	/* In other modules nothing is inlined by a compiler, or it is not known which one it is. */
 	return g->info.v[grew].dso == g->info.v[lost].dso && g->info.v[grew].is_of_file &&
-	       g->info.v[lost].is_of_file && lacks_lines(g, g->info.v[grew].dso) &&
+	       g->info.v[lost].is_of_file && lacks(g, g->info.v[grew].dso, true) &&
 	       code_permits(g, grew, lost);
 }

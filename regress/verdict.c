@@ -53,9 +53,12 @@ static void judge_growth(const struct judge *j, struct finding *f, const struct 
 					  : VERDICT_REGRESSED;
 	if (j->moved[f->key].to != NONE && !incl) {
 		set_moved(j, f);
-	} else if (info->is_async || (class && class->is_ignored) || (fn && fn->is_ignored)) {
+	} else if (info->is_async) {
 		f->verdict = VERDICT_ENVIRONMENT;
-		f->rule = class ? class->line : f->rule;
+		f->rule = class && class->is_ignored ? class->line : f->rule;
+	} else if ((class && class->is_ignored) || (fn && fn->is_ignored)) {
+		f->verdict = VERDICT_IGNORED;
+		f->rule = fn && fn->is_ignored ? fn->line : class->line;
 	} else if (allow && stats_t_tail((v->l - log1p(allow->max)) / v->se, v->df) > g->opt.q) {
 		f->verdict = VERDICT_ALLOWED;
 		f->rule = allow->line;
@@ -265,6 +268,8 @@ static int judge_shares(struct judge *j, struct err *err)
 		fill(j, &f, i, FINDING_SELF, v);
 		f.verdict = r->is_warning || !j->can_gate ? VERDICT_SUSPECT : VERDICT_OVER_BUDGET;
 		f.rule = r->line;
+		f.limit = r->limit;
+		f.new_share = share;
 		if (push(g, &f, err))
 			return -ERR_NOMEM;
 	}
@@ -475,6 +480,7 @@ static int judge_all(struct judge *j, struct err *err)
 			return -ERR_NOMEM;
 		g->design.is_uniform = stable;
 	}
+	g->design.is_adjusted = stable;
 	g->design.normaliser = stable ? "functions that do not change" : "none: samples per run";
 	if (runs_merge(g, j->size, err))
 		return -ERR_NOMEM;
