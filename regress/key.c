@@ -2,8 +2,11 @@
 #include "regress/key.h"
 
 #include <ctype.h>
+#include <math.h>
 
 #include "profile/profile.h"
+
+#define LIKE_MIN .5 /* of two names that is the same, if one was made of the other */
 
 static bool ends(const char *s, size_t n, const char *what, size_t *at)
 {
@@ -476,4 +479,28 @@ bool key_is_entry(const char *key, size_t n)
 		if (begins(key, n, names[i]))
 			return true;
 	return false;
+}
+
+/* ---- renamed functions -------------------------------------------------------------------------
+ */
+
+static bool same_letter(char a, char b)
+{
+	return tolower((unsigned char)a) == tolower((unsigned char)b);
+}
+
+double key_likeness(const char *a, const char *b)
+{
+	size_t n = strlen(a), m = strlen(b), least = n < m ? n : m, before = 0, after = 0;
+	double like;
+
+	while (before < least && same_letter(a[before], b[before]))
+		before++;
+	while (before + after < least && same_letter(a[n - 1 - after], b[m - 1 - after]))
+		after++;
+	like = least ? (double)(before + after) / (double)(n > m ? n : m) : 0;
+	/* Something was added to a name: "f" and "f_slow". */
+	if (least > 0 && before + after == least)
+		like = fmax(like, LIKE_MIN);
+	return like < LIKE_MIN ? 0 : like;
 }

@@ -28,5 +28,8 @@ enum key_entry {
 enum key_entry key_entry(const char *key, size_t n);
 /* Is it a name that only the kernel's entries have? */
 bool key_is_entry(const char *key, size_t n);
+/* How much of two names is the same at their beginnings and ends, of the longer one; 0: so little
+ * that neither was made of the other. */
+double key_likeness(const char *a, const char *b);
 
 #endif

@@ -1,16 +1,14 @@
 /* moved.c - finds time that moved from a function to a neighbour: inlined, outlined, renamed. What
  * a function lost pays for growth once: a function has one partner, or one group of them. */
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/vec.h"
 #include "regress/judge.h"
+#include "regress/key.h"
 
 /* If the linker says that it has merged functions, chance may explain a larger rest. */
 #define FOLDED_SHARE .35
-#define LIKE_MIN     .5 /* of two names that is the same, if one was made of the other */
 
 /* Do the two changes cancel each other? */
 static bool cancels(const struct judge *j, uint32_t a, uint32_t b)
@@ -151,23 +149,6 @@ struct pairs {
 	bool failed;
 };
 
-static bool same_letter(char a, char b)
-{
-	return tolower((unsigned char)a) == tolower((unsigned char)b);
-}
-
-/* How much of two names is the same at their beginnings and ends, of the longer one. */
-static double likeness(const char *a, const char *b)
-{
-	size_t n = strlen(a), m = strlen(b), least = n < m ? n : m, before = 0, after = 0;
-
-	while (before < least && same_letter(a[before], b[before]))
-		before++;
-	while (before + after < least && same_letter(a[n - 1 - after], b[m - 1 - after]))
-		after++;
-	return least ? (double)(before + after) / (double)(n > m ? n : m) : 0;
-}
-
 static bool share_caller(const struct regress *g, uint32_t a, uint32_t b)
 {
 	size_t i, k;
@@ -186,9 +167,7 @@ static void offer(struct pairs *p, uint32_t a, uint32_t b, enum moved_how how)
 	struct pair pair = {.a = a, .b = b, .how = how};
 
 	if (how == MOVED_RENAMED)
-		pair.like = likeness(regress_name(g, a), regress_name(g, b));
-	if (pair.like < LIKE_MIN)
-		pair.like = 0;
+		pair.like = key_likeness(regress_name(g, a), regress_name(g, b));
 	pair.apart = fabs(change(p->j, &g->self.v[a]) + change(p->j, &g->self.v[b]));
 	if (vec_push(&p->v, pair))
 		p->failed = true;

@@ -333,7 +333,7 @@ struct trend_finding {
 	size_t from, to,
 		at; /* points [from, to) were looked at; at: the first point behind a step */
 	double before, after;  /* samples a run: beside the step, at the ends of a creep */
-	double growth, impact; /* after / before - 1; share of the whole */
+	double growth, impact; /* after / before - 1, INFINITY: it is new; share of the whole */
 	double p_adjusted;     /* over all functions and all places of a step (Bonferroni) */
 	uint32_t related;      /* of TREND_MOVED: the other key; UINT32_MAX */
 	double *series;	       /* by point, samples a run, adjusted; owned by the trend */

@@ -305,6 +305,15 @@ static double rate(const struct trend_series *s, size_t from, size_t to)
 	return size > 0 ? n / size : 0;
 }
 
+/* What was not there has no growth. */
+static void set_rates(struct trend_finding *f, double before, double after)
+{
+	f->before = before;
+	f->after = after;
+	if (!(before > 0))
+		f->growth = INFINITY;
+}
+
 /* A step, and the one that took it back. */
 static int add_both(struct trend *t, struct trend_finding *f, size_t end)
 {
@@ -313,31 +322,38 @@ static int add_both(struct trend *t, struct trend_finding *f, size_t end)
 	back.at = end;
 	back.before = f->after;
 	back.after = f->before;
-	back.growth = 1 / (1 + f->growth) - 1;
+	back.growth = back.before > 0 ? 1 / (1 + f->growth) - 1 : INFINITY;
 	f->is_machine = !same_machine(&t->points.v[f->at - 1].facts, &t->points.v[f->at].facts);
 	back.is_machine = !same_machine(&t->points.v[end - 1].facts, &t->points.v[end].facts);
 	return vec_push(&t->findings, *f) || vec_push(&t->findings, back) ? -1 : 0;
 }
 
-/* Finds the changes of one series: where a step is found its halves are searched, too. */
+/* Finds the changes of one series: where a step is found its halves are searched, too. Points at an
+ * end that differ, but are too few to be believed, are left to later commits. */
 static int search(struct trend *t, const struct trend_series *s, uint32_t key, bool is_total,
 		  size_t from, size_t to, double tests, int depth)
 {
 	struct trend_finding f = {.key = key, .is_total = is_total, .related = UINT32_MAX};
 	struct trend_fit fit;
+	size_t edge;
 
 	trend_fit(s, from, to, &fit);
 	f.p_adjusted = fmin(1, fit.p * tests);
 	if (f.p_adjusted > t->g->opt.q || depth > DEPTH_MAX)
 		return 0;
+	edge = trend_edge(s, from, to, &fit);
+	if (edge)
+		return edge - from < TREND_SIDE_MIN
+			       ? search(t, s, key, is_total, edge, to, tests, depth + 1)
+			       : search(t, s, key, is_total, from, edge, tests, depth + 1);
 	f.is_creep = fit.is_creep;
 	f.at = fit.at;
 	f.from = from;
 	f.to = to;
 	f.growth = expm1(fit.l);
 	if (fit.end) {
-		f.before = (rate(s, from, fit.at) + rate(s, fit.end, to)) / 2;
-		f.after = rate(s, fit.at, fit.end);
+		set_rates(&f, (rate(s, from, fit.at) + rate(s, fit.end, to)) / 2,
+			  rate(s, fit.at, fit.end));
 		return add_both(t, &f, fit.end) ||
 				       search(t, s, key, is_total, from, fit.at, tests,
 					      depth + 1) ||
@@ -353,8 +369,7 @@ static int search(struct trend *t, const struct trend_series *s, uint32_t key, b
 		f.before = middle * exp(-fit.l / 2);
 		f.after = middle * exp(fit.l / 2);
 	} else {
-		f.before = rate(s, from, fit.at);
-		f.after = rate(s, fit.at, to);
+		set_rates(&f, rate(s, from, fit.at), rate(s, fit.at, to));
 		f.is_machine =
 			!same_machine(&t->points.v[fit.at - 1].facts, &t->points.v[fit.at].facts);
 	}
@@ -400,31 +415,6 @@ static int search_total(struct trend *t)
 	rc = rc ? rc : search(t, &s, 0, true, 0, n, (double)t->design.tested + 1, 0);
 	free(runs);
 	return rc;
-}
-
-/* A step up whose time others lost at the same commit: it moved. */
-static void find_moved(struct trend *t)
-{
-	size_t i, k;
-
-	for (i = 0; i < t->findings.n; i++) {
-		struct trend_finding *f = &t->findings.v[i];
-		double up = f->after - f->before, most = 0;
-
-		if (f->is_creep || f->is_total || f->related != UINT32_MAX)
-			continue;
-		for (k = 0; k < t->findings.n; k++) {
-			const struct trend_finding *o = &t->findings.v[k];
-			double other = o->after - o->before;
-
-			if (k != i && !o->is_creep && !o->is_total && o->key != f->key &&
-			    o->at + 1 >= f->at && f->at + 1 >= o->at && other * up < 0 &&
-			    fabs(other + up) < .2 * fabs(up) && fabs(other) > most) {
-				most = fabs(other);
-				f->related = o->key;
-			}
-		}
-	}
 }
 
 static int keep_series(struct trend *t)
@@ -514,8 +504,7 @@ int trend_compare(struct trend *t, struct err *err)
 		rc = err_nomem(err);
 	if (!rc) {
 		weigh(t);
-		find_moved(t);
-		rc = keep_series(t) ? err_nomem(err) : 0;
+		rc = trend_find_moved(t) || keep_series(t) ? err_nomem(err) : 0;
 	}
 	if (!rc && t->findings.n) {
 		see_end(t);

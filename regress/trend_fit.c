@@ -8,10 +8,11 @@
 #include "regress/trend_inside.h"
 
 enum { FIT_ITERATIONS = 25 };
-#define R1_MAX	   .8 /* of the correlation of neighbours */
-#define AS_CERTAIN 100.
-#define P_CERTAIN  1e-6
-#define PHI_ROBUST 3.5 /* times the usual: a series keeps its own dispersion */
+#define R1_MAX	    .8 /* of the correlation of neighbours */
+#define AS_CERTAIN  100.
+#define P_CERTAIN   1e-6
+#define EDGE_BETTER 4.	/* of chi: what chance hardly makes of a step at another place */
+#define PHI_ROBUST  3.5 /* times the usual: a series keeps its own dispersion */
 
 /* How the counts differ from what a model expects. */
 struct rest {
@@ -276,4 +277,28 @@ void trend_fit(const struct trend_series *s, size_t from, size_t to, struct tren
 	f = (struct trend_fit){.is_creep = true, .at = from};
 	f.p = fmin(1, 3 * try_line(s, from, to, &f));
 	choose(best, &f);
+}
+
+size_t trend_edge(const struct trend_series *s, size_t from, size_t to,
+		  const struct trend_fit *best)
+{
+	double least = best->chi;
+	size_t side, at = 0;
+
+	for (side = 1; side < TREND_SIDE_MIN; side++) {
+		size_t places[2] = {from + side, to - side}, i;
+
+		for (i = 0; i < 2; i++) {
+			struct trend_fit f = {0};
+			double phi;
+
+			try_step(s, from, places[i], to, &f);
+			phi = fmax(f.chi / (double)(to - from), 1);
+			if (f.chi < least && f.chi + EDGE_BETTER * phi < best->chi) {
+				least = f.chi;
+				at = places[i];
+			}
+		}
+	}
+	return at;
 }

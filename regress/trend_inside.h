@@ -55,7 +55,15 @@ enum { TREND_SIDE_MIN = 3, TREND_POINTS_MIN = 2 * TREND_SIDE_MIN };
 /* ---- trend_fit.c */
 /* Tests points [from, to). */
 void trend_fit(const struct trend_series *s, size_t from, size_t to, struct trend_fit *best);
+/* Where a step with fewer points on one side than TREND_SIDE_MIN explains [from, to) certainly
+ * better: there the first of the other side; 0: nowhere. */
+size_t trend_edge(const struct trend_series *s, size_t from, size_t to,
+		  const struct trend_fit *best);
 /* The dispersion of a series around a steady change. */
 double trend_phi(const struct trend_series *s);
+
+/* ---- trend_moved.c */
+/* Sets what the findings are related to. Returns 0 or -1. */
+int trend_find_moved(struct trend *t);
 
 #endif

@@ -55,6 +55,33 @@ tap.check(code == 0 and "f1" in keys(r, "fell") and not keys(r, "GREW", "CREPT")
 code, r = trend(series("moved", 8, 40, lambda i: {"f4": .5, "f5": 1 + .5 * 6 / 5} if i >= 20 else {}))
 tap.check(code == 0 and {"f4", "f5"} == keys(r, "moved") and {f["related"] for f in r["findings"] if f["verdict"] == "moved"} == {"f4", "f5"}, "time that moved from one function to another: both are named, no failure", code, r["findings"])
 
+# ---- what was lost pays once, and three commits must be behind a step -------------------------------------------------
+
+def renamed(folder, extra):
+    """f3 is f3_old until the 20th commit; from then on `extra` has as much, too."""
+    drawn = Drawn(9, 60)
+    drawn.functions += [("added", 750.)] if extra else []
+    os.makedirs(folder)
+    for i in range(40):
+        drawn.run(f"{folder}/{i:04}.folded", change={"added": int(i >= 20)}, rename={"f3": "f3_old"} if i < 20 else {})
+    return folder
+
+
+code, r = trend(renamed("name", False))
+tap.check(code == 0 and keys(r, "moved") == {"f3", "f3_old"}, "renamed: it moved", code, r["findings"])
+code, r = trend(renamed("added", True))
+tap.check(code == 1 and keys(r, "moved") == {"f3", "f3_old"} and keys(r, "GREW") - {"total"} == {"added"}, "renamed, and a new function as large: that one grew", code, [(f["key"], f["verdict"]) for f in r["findings"]])
+added = [f for f in r["findings"] if f["key"] == "added"]
+text = regress("trend", "added").stdout
+tap.check([f["growth"] for f in added] == [None] and re.search(r"^GREW +new .* added, ", text, re.M), "what was not there has no growth, but is new", added, text[:900])
+for late in (1, 2):
+    code, r = trend(series(f"late{late}", 11, 20, lambda i: {"f0": 2 if i >= 20 - late else 1}))
+    tap.check(code == 0 and r["findings"] == [], f"slower in the last {late} of 20 commits: no commit is named yet", [(f["key"], f["verdict"], f.get("at")) for f in r["findings"]])
+code, r = trend(series("late3", 11, 20, lambda i: {"f0": 2 if i >= 17 else 1}))
+tap.check(code == 1 and {f["at"] for f in r["findings"] if f["key"] == "f0"} == {"0017.folded"}, "in the last three: the first of them is", r["findings"])
+code, r = trend(series("both", 12, 20, lambda i: {"f0": 4 if i >= 18 else 1.4 if i >= 9 else 1}))
+tap.check(code == 1 and {f["at"] for f in r["findings"] if f["key"] == "f0"} == {"0009.folded"}, "slower in the middle, and much slower in the last two: the middle is found", r["findings"])
+
 # ---- as a user -------------------------------------------------------------------------------------------------------
 p = regress("trend", "step", "--html", "step.html")
 tap.check(p.returncode == 1 and re.search(r"^40 commits: \d+ GREW", p.stdout) and re.search(r"^GREW +\+\d.* f3, at 002\d", p.stdout, re.M) and "commits by name" in p.stdout, "the table", p.stdout)
