@@ -54,6 +54,7 @@ enum bundle_kind {
 enum {
 	BUNDLE_IS_BARE = 1, /* has neither .symtab nor .debug_info: a stripped copy has as much */
 	BUNDLE_IS_ID = 2,   /* headers and notes only: it tells which file it was, and no more */
+	BUNDLE_IS_TWIN = 4, /* a file with other code has its build id: only the path tells which */
 };
 
 /* As in the file. `sum` is of the header with sum 0, and of the path. */
@@ -100,12 +101,15 @@ uint64_t bundle_lost_bytes(const struct bundle *b);
 const char *bundle_lost_path(const struct bundle *b);
 /* Bytes of entries that would unpack to too much. */
 uint64_t bundle_refused_bytes(const struct bundle *b);
-/* The entry of a dso: by build id; without a recorded one, by path and inode. */
+/* The entry of a dso: by build id, and of twins by path; without a recorded id by path and inode.
+ */
 const struct bundle_entry *bundle_find(const struct bundle *b, enum bundle_kind kind,
 				       const struct dso *dso);
-/* The entry of this kind with a build id (size > 0). */
+/* The entry of this kind with a build id (size > 0); of twins the one with this path. */
 const struct bundle_entry *bundle_find_id(const struct bundle *b, enum bundle_kind kind,
-					  const struct build_id *id);
+					  const struct build_id *id, const char *path);
+/* Have two files with different code this build id? */
+bool bundle_has_twins(const struct bundle *b, const struct build_id *id);
 /* The first entry of this kind with a path; path NULL: the first of the kind. */
 const struct bundle_entry *bundle_find_path(const struct bundle *b, enum bundle_kind kind,
 					    const char *path);

@@ -190,10 +190,16 @@ uint64_t bundle_refused_bytes(const struct bundle *b)
 
 /* ---- finding ------------------------------------------------------------------------------ */
 
+static bool has_id(const struct bundle_entry *e, const struct build_id *id, const char *path)
+{
+	return build_id_equal(&e->id, id) &&
+	       (!(e->flags & BUNDLE_IS_TWIN) || !strcmp(e->path, path));
+}
+
 static bool is_of(const struct bundle_entry *e, const struct dso *dso)
 {
 	if (dso->build_id.size)
-		return build_id_equal(&e->id, &dso->build_id);
+		return has_id(e, &dso->build_id, dso->path);
 	return !strcmp(e->path, dso->path) && e->ino == dso->ino && e->maj == dso->maj &&
 	       e->min == dso->min && e->ino_generation == dso->ino_generation;
 }
@@ -210,14 +216,25 @@ const struct bundle_entry *bundle_find(const struct bundle *b, enum bundle_kind 
 }
 
 const struct bundle_entry *bundle_find_id(const struct bundle *b, enum bundle_kind kind,
-					  const struct build_id *id)
+					  const struct build_id *id, const char *path)
 {
 	size_t i;
 
 	for (i = 0; id->size && i < bundle_count(b); i++)
-		if (b->entries.v[i].kind == kind && build_id_equal(&b->entries.v[i].id, id))
+		if (b->entries.v[i].kind == kind && has_id(&b->entries.v[i], id, path))
 			return &b->entries.v[i];
 	return NULL;
+}
+
+bool bundle_has_twins(const struct bundle *b, const struct build_id *id)
+{
+	size_t i;
+
+	for (i = 0; id->size && i < bundle_count(b); i++)
+		if (b->entries.v[i].flags & BUNDLE_IS_TWIN &&
+		    build_id_equal(&b->entries.v[i].id, id))
+			return true;
+	return false;
 }
 
 const struct bundle_entry *bundle_find_path(const struct bundle *b, enum bundle_kind kind,

@@ -44,15 +44,19 @@ void pins_begin(struct pins *p)
 /* What a file is known by. An inode is used again when its file is gone: its generation tells,
  * where the file system has one and the record is the kernel's own. */
 struct file_key {
-	uint64_t exact, inode; /* of a build id, or without a generation: equal */
+	uint64_t exact, inode; /* without a generation: equal */
 	uint64_t generation;
+	/* `exact` is of build id and path: a stripped copy has the build id, too, and so may have
+	 * another build. `inode` is of the id alone. */
+	bool is_id;
 };
 
-static struct file_key key_of_id(const struct build_id *id)
+static struct file_key key_of_id(const struct build_id *id, const char *path)
 {
 	const uint64_t h = hash_bytes(id->bytes, id->size);
 
-	return (struct file_key){.exact = h, .inode = h};
+	return (struct file_key){
+		.exact = hash_mix(h, hash_bytes(path, strlen(path))), .inode = h, .is_id = true};
 }
 
 static struct file_key key_of_inode(uint32_t maj, uint32_t min, uint64_t ino, uint64_t generation)
@@ -70,7 +74,7 @@ static struct file_key key_of(const struct mmap2 *m, const uint8_t *rec)
 		return key_of_inode(m->maj, m->min, m->ino, m->ino_generation);
 	id.size = rec[ID_AT] <= BUILD_ID_MAX ? rec[ID_AT] : BUILD_ID_MAX;
 	memcpy(id.bytes, rec + ID_AT + 4, id.size);
-	return key_of_id(&id);
+	return key_of_id(&id, m->path);
 }
 
 /* Without a generation, or if none was known yet: the last file that had the inode. */
@@ -156,17 +160,20 @@ static void note_change(struct pinned_file *f, const struct mmap2 *m)
 			f->was_opened ? !is_as_pinned(f, &st) : is_later(&st.st_ctim, &f->noted);
 }
 
-static void open_pin(struct pins *p, struct pinned_file *f, const struct mmap2 *m)
+/* `fd` is open_mapped(). */
+static void take_pin(struct pins *p, struct pinned_file *f, const struct mmap2 *m, int fd)
 {
 	struct stat st;
 
-	f->fd = open_mapped(m);
+	f->fd = fd;
 	if (f->fd < 0)
 		return;
 	f->was_opened = true;
 	if (!fstat(f->fd, &st)) {
 		f->written = st.st_mtim;
 		f->size = st.st_size;
+		f->dev = st.st_dev;
+		f->ino = st.st_ino;
 	}
 	f->is_foreign = strncmp(m->path, "/memfd:", 7) && pins_is_foreign(p, f->fd);
 	p->n_foreign += f->is_foreign;
@@ -182,7 +189,7 @@ static int index_pin(struct pins *p, const struct file_key *k, uint32_t i)
 	return 0;
 }
 
-static void add_pin(struct pins *p, const struct mmap2 *m, const struct file_key *k)
+static void add_pin(struct pins *p, const struct mmap2 *m, const struct file_key *k, int fd)
 {
 	struct pinned_file f = {.pid = m->pid,
 				.start = m->start,
@@ -190,12 +197,8 @@ static void add_pin(struct pins *p, const struct mmap2 *m, const struct file_key
 				.generation = k->generation,
 				.has_other = hash_get(&p->by_file, k->inode) != HASH_NONE};
 
-	if (!p->room) {
-		p->left_out++;
-		return;
-	}
 	clock_gettime(CLOCK_REALTIME, &f.noted);
-	open_pin(p, &f, m);
+	take_pin(p, &f, m, fd);
 	/* What has a build id is known by it when another process maps it; of the others it is to
 	 * be known that there was one. */
 	if (f.fd < 0 && m->has_build_id)
@@ -206,21 +209,48 @@ static void add_pin(struct pins *p, const struct mmap2 *m, const struct file_key
 		close(f.fd);
 }
 
+/* The build id is known from another path. Returns true if the file is another one, which is now
+ * kept as well. */
+static bool pin_at_other_path(struct pins *p, const struct mmap2 *m, const struct file_key *k,
+			      uint32_t i)
+{
+	const int fd = p->room ? open_mapped(m) : -1;
+	struct stat st;
+
+	if (fd >= 0 && !fstat(fd, &st) &&
+	    (st.st_ino != p->files.v[i].ino || st.st_dev != p->files.v[i].dev)) {
+		add_pin(p, m, k, fd);
+		return true;
+	}
+	if (fd >= 0)
+		close(fd);
+	if (hash_put(&p->by_file, k->exact, i))
+		p->room = 0;
+	return false;
+}
+
 static void pin_file(struct pins *p, const struct mmap2 *m, const uint8_t *rec)
 {
 	const struct file_key key = key_of(m, rec);
 	const uint32_t i = find_pin(p, &key);
 	struct pinned_file *f;
 
-	if (i == HASH_NONE) {
-		add_pin(p, m, &key);
+	if (i == HASH_NONE && !p->room) {
+		p->left_out++;
 		return;
 	}
+	if (i == HASH_NONE) {
+		add_pin(p, m, &key, open_mapped(m));
+		return;
+	}
+	if (key.is_id && hash_get(&p->by_file, key.exact) == HASH_NONE &&
+	    pin_at_other_path(p, m, &key, i))
+		return;
 	f = &p->files.v[i];
 	if (!m->has_build_id)
 		note_change(f, m);
 	if (!f->was_opened && p->room)
-		open_pin(p, f, m);
+		take_pin(p, f, m, open_mapped(m));
 	if (key.generation && !f->generation && !index_pin(p, &key, i))
 		f->generation = key.generation;
 	f->pid = m->pid;
@@ -262,7 +292,7 @@ int pins_find(void *pins, const struct dso *dso, bool *changed)
 	const struct pins *p = pins;
 	const struct file_key key =
 		dso->ino ? key_of_inode(dso->maj, dso->min, dso->ino, dso->ino_generation)
-			 : key_of_id(&dso->build_id);
+			 : key_of_id(&dso->build_id, dso->path);
 	const uint32_t i = find_pin(p, &key);
 
 	*changed = i != HASH_NONE && dso->ino && is_doubtful(p, &p->files.v[i], dso);

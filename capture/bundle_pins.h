@@ -33,6 +33,8 @@ struct pinned_file {
 	struct timespec noted; /* when it was mapped already */
 	struct timespec written;
 	off_t size;
+	dev_t dev;
+	ino_t ino;
 	uint32_t pid;
 	uint64_t start, end;
 };
@@ -63,7 +65,8 @@ struct pinned_root {
 struct pins {
 	bool on;
 	struct timespec begun;
-	struct hash_table by_file; /* -> index of files; by inode alone: of the last one */
+	/* -> index of files; by inode alone, or by build id alone: of the last one */
+	struct hash_table by_file;
 	VEC(struct pinned_file) files;
 	struct hash_table by_pid; /* -> index of roots */
 	VEC(struct pinned_root) roots;

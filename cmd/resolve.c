@@ -176,7 +176,19 @@ static int lay_out(struct resolve *r, struct err *err)
 
 	if (!rc && !r->quiet)
 		fprintf(stderr, "resolve: %s: %zu files, by path%s\n", r->unbundle_dir,
-			report.files, report.links_failed ? "" : " and by build id");
+			report.files,
+			report.links_failed || report.no_id + report.twins == report.files
+				? ""
+				: " and by build id");
+	if (!rc && report.no_id)
+		fprintf(stderr,
+			"resolve: %s: %zu of these have no build id: perf does not find them\n",
+			r->unbundle_dir, report.no_id);
+	if (!rc && report.twins)
+		fprintf(stderr,
+			"resolve: %s: %zu of these have the build id of another file, with other "
+			"code: perf does not find them\n",
+			r->unbundle_dir, report.twins);
 	if (!rc && report.moved)
 		fprintf(stderr,
 			"resolve: %s: %zu of these are below .other: their path is too long, or "

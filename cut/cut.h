@@ -76,6 +76,9 @@ struct cut_dso {
 	struct cut_addrs code, frames, probed, texts;
 	uint64_t samples; /* how often it was seen, for choosing */
 	uint64_t last;	  /* private: the sample that counted last */
+	/* Private: a file with other code has the build id; its hits are with another dso's, which
+	 * is the same file. */
+	bool is_twin, is_joined;
 };
 
 struct cut_hits; /* opaque */

@@ -416,7 +416,7 @@ static struct bundle_entry image_entry(const struct bundle_entry *e, const struc
 	struct elf_section s;
 
 	if (m->debug != m->image && !elf_image_section(m->image, ".symtab", &s, NULL))
-		ret.flags = BUNDLE_IS_BARE;
+		ret.flags |= BUNDLE_IS_BARE;
 	if (level == CUT_IDS)
 		ret.flags |= BUNDLE_IS_ID;
 	return ret;

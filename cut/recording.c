@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/threads.h"
 #include "cut/cut.h"
+#include "cut/files.h"
 #include "reader/reader.h"
 
 struct one {
@@ -36,16 +37,6 @@ static int to_vaddrs(const struct module *m, const struct cut_addrs *offs, struc
 		if (module_off_to_vaddr(m, offs->v[i], &vaddr) && vec_push(ret, vaddr))
 			return -1;
 	cut_addrs_sort(ret);
-	return 0;
-}
-
-static int add_addrs(struct cut_addrs *to, const struct cut_addrs *from)
-{
-	size_t i;
-
-	for (i = 0; i < from->n; i++)
-		if (vec_push(to, from->v[i]))
-			return -1;
 	return 0;
 }
 
@@ -109,11 +100,12 @@ static void pack_module(struct job *j, struct one *o)
 	}
 	if (o->is_missing)
 		return;
+	e.flags = o->hits->is_twin ? BUNDLE_IS_TWIN : 0;
 	cut_addrs_sort(&o->hits->texts);
 	o->rc = to_vaddrs(m, j->opt->no_unwind ? &o->hits->frames : &o->hits->code, &need.code) ||
 				to_vaddrs(m, &o->hits->frames, &need.frames) ||
 				to_vaddrs(m, &o->hits->probed, &need.probed) ||
-				add_addrs(&need.texts, &o->hits->texts)
+				cut_addrs_add(&need.texts, &o->hits->texts)
 			? err_nomem(&o->err)
 			: cut_module(j->ms, m, &e, &need, &o->blob, &o->err);
 	if (!o->rc && put_part(j, o))
@@ -243,44 +235,19 @@ static bool is_wanted(const struct cut_dso *d)
 	}
 }
 
-/* One file may have been mapped under several paths, as in containers: by its build id the first is
- * found for all of them. Returns 1 if the hits were added to those of another one, 0 or -1. */
-static int join_equal(struct job *j, struct hash_table *by_id, struct cut_dso *d)
-{
-	const struct build_id *id = &d->dso->build_id;
-	const uint64_t key = hash_bytes(id->bytes, id->size);
-	uint32_t i = id->size ? hash_get(by_id, key) : HASH_NONE;
-	struct cut_dso *first = i == HASH_NONE ? NULL : j->ones.v[i].hits;
-
-	if (!first)
-		return id->size && hash_put(by_id, key, (uint32_t)j->ones.n) ? -1 : 0;
-	if (!build_id_identical(id, &first->dso->build_id))
-		return 0;
-	first->samples += d->samples;
-	return add_addrs(&first->code, &d->code) || add_addrs(&first->frames, &d->frames) ||
-			       add_addrs(&first->probed, &d->probed) ||
-			       add_addrs(&first->texts, &d->texts)
-		       ? -1
-		       : 1;
-}
-
 static int choose(struct job *j, struct perf_file *f, struct cut_hits *hits, struct cut_dso **extra)
 {
 	size_t i, n = perf_file_dso_count(f), k = 0;
-	struct hash_table by_id = {0};
-	int rc = 0;
 
 	*extra = calloc(n + 1, sizeof **extra);
-	for (i = 0; *extra && i < cut_hits_count(hits) && rc >= 0; i++) {
+	if (!*extra || cut_one_per_file(j->ms, hits, is_wanted))
+		return -1;
+	for (i = 0; i < cut_hits_count(hits); i++) {
 		struct cut_dso *d = cut_hits_at(hits, i);
 
-		rc = is_wanted(d) ? join_equal(j, &by_id, d) : 1;
-		if (!rc)
-			rc = vec_push(&j->ones, (struct one){.hits = d});
+		if (!d->is_joined && is_wanted(d) && vec_push(&j->ones, (struct one){.hits = d}))
+			return -1;
 	}
-	hash_done(&by_id);
-	if (!*extra || rc < 0)
-		return -1;
 	/* A jitdump is mapped so that recorders see it; nothing in it is run. */
 	for (i = 0; i < n; i++) {
 		const struct dso *dso = perf_file_dso(f, i);

@@ -236,6 +236,8 @@ struct unbundle_report {
 	size_t moved;	/* of these, under .other: their path leads elsewhere, or is too long */
 	size_t damaged; /* entries that could not be unpacked */
 	uint64_t lost;	/* bytes that belong to no entry, or to one that is too large */
+	size_t no_id;	     /* files without build id ... */
+	size_t twins;	     /* ... or with that of a file with other code: there is no link by it */
 	size_t links_failed; /* by build id, that could not be made ... */
 	int link_errno;	     /* ... and why not */
 };

@@ -119,7 +119,7 @@ static void link_by_id(const struct layout *l, const struct bundle *b, const str
 	snprintf(folder, sizeof folder, ".build-id/%.2s", hex);
 	snprintf(to, sizeof to, "../../%s", place);
 	link_at(l, folder, hex + 2, to);
-	if (e->kind == BUNDLE_IMAGE && bundle_find_id(b, BUNDLE_DEBUG, &e->id))
+	if (e->kind == BUNDLE_IMAGE && bundle_find_id(b, BUNDLE_DEBUG, &e->id, e->path))
 		return;
 	snprintf(name, sizeof name, "%s.debug", hex + 2);
 	snprintf(to, sizeof to, "../../%s/%s", place, leaf_of(e));
@@ -159,9 +159,15 @@ static int lay_out(struct layout *l, const struct bundle *b, size_t number, stru
 			: write_file_at(l, folder, leaf_of(e), e, err);
 	if (folder >= 0)
 		close(folder);
-	if (!rc && e->id.size > 2)
+	if (rc)
+		return rc;
+	if (e->id.size <= 2)
+		l->report->no_id++;
+	else if (e->flags & BUNDLE_IS_TWIN)
+		l->report->twins++;
+	else
 		link_by_id(l, b, e, place, hex);
-	return rc;
+	return 0;
 }
 
 int load_unbundle(const char *path, const char *dir, struct unbundle_report *report,

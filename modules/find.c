@@ -521,34 +521,8 @@ static bool had_changed(const struct finder *f)
 	       f->dirs->bundle && bundle_find(f->dirs->bundle, BUNDLE_CHANGED, dso);
 }
 
-/* Is the code of which the recording has parts that of a file? Holes are zeros. What is no code may
- * have been made anew for the recording. */
-static bool is_same_code(const struct elf_image *file, const struct elf_image *recorded)
-{
-	const struct elf_segment *s;
-	const size_t n = elf_image_segments(recorded, &s);
-	size_t size, recorded_size, same = 0;
-	const uint8_t *a = elf_image_bytes(file, &size);
-	const uint8_t *b = elf_image_bytes(recorded, &recorded_size);
-
-	for (size_t i = 0; i < n; i++) {
-		uint64_t at = s[i].off;
-		const uint64_t end = s[i].off + s[i].filesz;
-
-		if (!(s[i].flags & PF_X) || end < at || end > size || end > recorded_size)
-			continue;
-		/* The first lines say where the sections are. */
-		for (at = at < sizeof(Elf64_Ehdr) ? sizeof(Elf64_Ehdr) : at; at < end; at++) {
-			if (b[at] && a[at] != b[at])
-				return false;
-			same += b[at] != 0;
-		}
-	}
-	return same;
-}
-
-/* What the recording has of a file without build id; or the file itself, which has more, if it is
- * still there and its code is equal. */
+/* What the recording has of a file that no build id tells from others; or the file itself, which
+ * has more, if it is still there and its code is equal. */
 static struct elf_image *find_recorded_or_whole(struct finder *f)
 {
 	struct elf_image *recorded = find_recorded(f), *file;
@@ -557,9 +531,14 @@ static struct elf_image *find_recorded_or_whole(struct finder *f)
 	if (!recorded || f->entry->m.dso->kind != DSO_FILE)
 		return recorded;
 	file = find_by_path(f);
-	is_same = file && !f->entry->m.image_miss && is_same_code(file, recorded);
+	is_same = file && !f->entry->m.image_miss && image_is_same_code(file, recorded);
 	f->entry->m.image_miss = MODULE_MISS_NONE;
 	return is_same ? file : recorded;
+}
+
+static bool has_twins(const struct finder *f)
+{
+	return f->dirs->bundle && bundle_has_twins(f->dirs->bundle, &f->entry->m.dso->build_id);
 }
 
 struct elf_image *find_image(struct finder *f)
@@ -573,7 +552,7 @@ struct elf_image *find_image(struct finder *f)
 	case DSO_KERNEL_MODULE:
 		/* Without a build id a name does not prove that a file here is the recorded one. */
 		img = find_pinned(f, &changed);
-		if (!img && !dso->build_id.size)
+		if (!img && (!dso->build_id.size || has_twins(f)))
 			img = find_recorded_or_whole(f);
 		if (!img && (changed || had_changed(f))) {
 			refuse(f, dso->path);

@@ -73,7 +73,8 @@ struct elf_image *find_recorded(struct finder *f)
 struct elf_image *find_recorded_debug(struct finder *f, const struct build_id *id)
 {
 	const struct bundle *b = f->dirs->bundle;
-	const struct bundle_entry *e = bundle_find_id(b, BUNDLE_DEBUG, id);
+	const char *path = f->entry->m.dso->path;
+	const struct bundle_entry *e = bundle_find_id(b, BUNDLE_DEBUG, id, path);
 	struct elf_image *img;
 
 	if (!e && !id->size)
@@ -82,7 +83,7 @@ struct elf_image *find_recorded_debug(struct finder *f, const struct build_id *i
 	/* The file that was mapped has its symbols and DWARF itself, and the one here was stripped.
 	 */
 	if (!img && f->entry->m.image && elf_image_mtime_ns(f->entry->m.image)) {
-		e = bundle_find_id(b, BUNDLE_IMAGE, id);
+		e = bundle_find_id(b, BUNDLE_IMAGE, id, path);
 		img = open_entry(f, e && e->flags & BUNDLE_IS_BARE ? NULL : e);
 	}
 	return img && (image_has(img, ".debug_info") || image_has(img, ".symtab")) ? img : NULL;

@@ -347,6 +347,9 @@ void modules_each_damaged(const struct modules *m, void (*say)(void *arg, const 
  * by module_debug()), works for code for which the recorded map shows the segment. Returns false if
  * there is neither file, or the address is outside of any segment. */
 bool module_off_to_vaddr(const struct module *mod, uint64_t off, uint64_t *ret);
+/* Of modules with one build id, which can be given to the linker: is it known that their code
+ * differs, or where it lies? */
+bool module_has_other_code(const struct module *a, const struct module *b);
 bool module_ip_to_vaddr(const struct module *mod, const struct map *map, uint64_t ip,
 			uint64_t *ret);
 

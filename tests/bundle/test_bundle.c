@@ -78,6 +78,37 @@ static void comes_back(void **state)
 	vec_done(&out);
 }
 
+/* Files with one build id and other code: the path tells which. */
+static void twins(void **state)
+{
+	static const char *const paths[] = {"/a", "/b"};
+	const struct bundle_range all = {0, 1, (const uint8_t *)"x"};
+	struct dso dso = {.path = "/b", .build_id = id};
+	struct bundle_blob out = {0};
+	struct bundle *b;
+	size_t i;
+
+	(void)state;
+	assert_int_equal(bundle_begin(&out), 0);
+	for (i = 0; i < 2; i++) {
+		const struct bundle_entry e = {.kind = BUNDLE_IMAGE,
+					       .path = paths[i],
+					       .id = id,
+					       .size = 1,
+					       .flags = BUNDLE_IS_TWIN};
+
+		assert_int_equal(bundle_put(&out, &e, &all, 1, 3), 0);
+	}
+	assert_int_equal(bundle_open(&b, out.v, out.n, NULL), 0);
+	assert_true(bundle_has_twins(b, &id));
+	assert_string_equal(bundle_find(b, BUNDLE_IMAGE, &dso)->path, "/b");
+	assert_string_equal(bundle_find_id(b, BUNDLE_IMAGE, &id, "/a")->path, "/a");
+	dso.path = "/c";
+	assert_null(bundle_find(b, BUNDLE_IMAGE, &dso));
+	bundle_free(b);
+	vec_done(&out);
+}
+
 enum { BIG_BYTES = 3 << 20, BIG_RANGES = 900 };
 
 /* A file with this many ranges, near and far, small and larger than what is written at once; a
@@ -224,8 +255,8 @@ static void bomb(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(comes_back), cmocka_unit_test(ranges), cmocka_unit_test(damage),
-		cmocka_unit_test(claims),     cmocka_unit_test(bomb),
+		cmocka_unit_test(comes_back), cmocka_unit_test(twins),	cmocka_unit_test(ranges),
+		cmocka_unit_test(damage),     cmocka_unit_test(claims), cmocka_unit_test(bomb),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
