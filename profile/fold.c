@@ -64,10 +64,11 @@ static bool is_kept_group(const struct scan *c, size_t i)
 	       (i > word && at_word(c, i - word - 1, "decltype "));
 }
 
-/* The mark "[+2]" of functions that the linker has merged is part of the name. */
+/* The mark "[+2]" of functions that the linker has merged is part of the name, and so is that of a
+ * stub, which is no part of the function that it leads to. */
 static bool at_mark(const struct scan *c, size_t i)
 {
-	return at_word(c, i, " [+") && c->s[c->n - 1] == ']';
+	return (at_word(c, i, " [+") && c->s[c->n - 1] == ']') || at_word(c, i, "@plt");
 }
 
 /* After an argument list: returns the index of the "::" of a name declared inside of that function
