@@ -138,8 +138,11 @@ else:
     add_all()
     # What was added is to build and to work, not to be fast: a third of the time. Flags of another kind would have all compiled anew.
     os.mkdir("quick")
+    # Not ccache's, which looks for the next gcc in PATH and would find this one for ever.
+    compilers = [f"{folder}/gcc" for folder in os.environ["PATH"].split(":") if os.access(f"{folder}/gcc", os.X_OK)]
+    compiler = next(c for c in compilers if os.path.basename(os.path.realpath(c)) != "ccache")
     with open("quick/gcc", "w") as f:
-        f.write(f'#!/bin/sh\nexec {shutil.which("gcc")} "$@" -O0 -g0 -U_FORTIFY_SOURCE\n')
+        f.write(f'#!/bin/sh\nexec {compiler} "$@" -O0 -g0 -U_FORTIFY_SOURCE\n')
     os.chmod("quick/gcc", 0o755)
     env = dict(os.environ, MAKEFLAGS="", PATH=f"{os.path.abspath('quick')}:{os.environ['PATH']}")
     p = subprocess.run(["make", "-s", "-j2", "bin/resolve"], cwd="tree", env=env, stdout=subprocess.PIPE,
