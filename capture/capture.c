@@ -394,6 +394,8 @@ static void begin_late(struct recording *r, uint64_t now)
 	r->enable_ns = 0;
 	if (r->drain.switched)
 		switch_mark_pause(&r->drain, false, now, NULL);
+	if (r->drain.switched)
+		switch_mark_members(&r->drain, now, NULL);
 	if (r->drain.switched && r->session.command_pid && !r->flight.on)
 		switch_begin_sleepers(&r->drain, now, NULL);
 	session_enable(&r->session, RING_SAMPLES, true);
@@ -435,6 +437,8 @@ static int begin(struct recording *r, struct err *err)
 	now = clock_ns(CLOCK_MONOTONIC);
 	if (r->drain.switched && (o->delay_ms ? switch_mark_pause(&r->drain, true, now, err)
 					      : switch_mark_time(&r->drain, now, err)))
+		return -(int)err->code;
+	if (r->drain.switched && !o->delay_ms && switch_mark_members(&r->drain, now, err))
 		return -(int)err->code;
 	if (o->delay_ms)
 		r->enable_ns = now + o->delay_ms * 1000000ull;
@@ -497,9 +501,11 @@ int recording_end_switches(struct recording *r, uint64_t begin_ns, uint64_t end_
 
 	if (begin_ns < r->first_ns)
 		begin_ns = r->first_ns;
-	/* A command is recorded from its beginning on, but a window is not. */
-	if (end_ns > begin_ns && (!r->session.command_pid || r->flight.on))
+	/* A command is recorded from its beginning on, but a window is not, nor is a cgroup. */
+	if (end_ns > begin_ns && (!r->session.command_pid || r->flight.on || r->opt->cgroup))
 		rc = switch_add_sleepers(&r->drain, end_ns - begin_ns, end_ns, err);
+	if (!rc)
+		rc = switch_mark_leavers(&r->drain, end_ns, err);
 	return rc ? rc : switch_mark_time(&r->drain, end_ns, err);
 }
 
@@ -573,6 +579,7 @@ static void release(struct recording *r)
 	environs_done(&r->drain.environs);
 	bytes_done(&r->tracing);
 	hash_done(&r->switched);
+	hash_done(&r->drain.members);
 	flight_done(&r->flight);
 	next_part_done(&r->next);
 	for (size_t i = 0; i < r->facts.n_events; i++)

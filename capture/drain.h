@@ -50,6 +50,7 @@ struct drain {
 	struct processes processes;  /* that were sampled, for the bundle */
 	struct environs environs;    /* what is hidden of them */
 	struct hash_table *switched; /* thread -> when it switched last (switch_event.h); NULL */
+	struct hash_table members;   /* of a cgroup: threads that were in it at the beginning */
 	bool packs_switches;	     /* their records become fewer and smaller ... */
 	struct switch_pack pack;     /* ... those of the ring that is being read */
 	bool holding; /* sideband records wait in `held` until the synthesized ones are written */

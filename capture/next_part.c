@@ -178,6 +178,8 @@ static int begin_part(struct recording *r, uint64_t begin_ns, bool has_lost, str
 		rc = put_processes(r, has_lost, err);
 	if (!rc && r->drain.switched)
 		rc = switch_mark_time(&r->drain, begin_ns, err);
+	if (!rc && r->drain.switched)
+		rc = switch_mark_members(&r->drain, begin_ns, err);
 	return rc;
 }
 

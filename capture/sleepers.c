@@ -79,7 +79,58 @@ int switch_mark_time(struct drain *d, uint64_t time_ns, struct err *err)
 int switch_mark_pause(struct drain *d, bool begins, uint64_t time_ns, struct err *err)
 {
 	return put_switch(d, begins ? PERF_RECORD_MISC_SWITCH_OUT : 0, (struct sleeper){0, 0},
-			  UINT32_MAX, time_ns, err);
+			  (uint32_t)SWITCH_MARK_PAUSE, time_ns, err);
+}
+
+/* ---- of a cgroup ---------------------------------------------------------------------------- */
+
+static int put_member(struct drain *d, uint16_t misc, pid_t tid, uint64_t time_ns, struct err *err)
+{
+	const struct sleeper of = {tid ? tid_process(tid) : 0, tid};
+
+	/* One that has ended says so itself. */
+	return tid && !of.pid ? 0
+			      : put_switch(d, misc, of, (uint32_t)SWITCH_MARK_MEMBER, time_ns, err);
+}
+
+int switch_mark_members(struct drain *d, uint64_t time_ns, struct err *err)
+{
+	struct tid_list now = {0};
+	int rc;
+
+	if (!d->session->opt->cgroup)
+		return 0;
+	hash_done(&d->members);
+	rc = cgroup_threads(d->session->cgroup_fd, &now, err);
+	if (!rc)
+		rc = put_member(d, 0, 0, time_ns, err);
+	for (size_t i = 0; i < now.tids.n && !rc; i++) {
+		rc = put_member(d, 0, now.tids.v[i], time_ns, err);
+		if (!rc && hash_put(&d->members, (uint64_t)now.tids.v[i], 1))
+			rc = err_nomem(err);
+	}
+	tid_list_done(&now);
+	return rc;
+}
+
+int switch_mark_leavers(struct drain *d, uint64_t time_ns, struct err *err)
+{
+	const struct hash_table *seen = d->switched;
+	struct tid_list now = {0};
+	int rc;
+
+	if (!d->session->opt->cgroup)
+		return 0;
+	rc = cgroup_threads(d->session->cgroup_fd, &now, err);
+	for (size_t i = 0; seen->slots && i <= seen->mask && !rc; i++) {
+		const struct hash_slot *s = &seen->slots[i];
+
+		if (s->value != HASH_NONE && hash_get(&now.seen, s->key) == HASH_NONE)
+			rc = put_member(d, PERF_RECORD_MISC_SWITCH_OUT, (pid_t)s->key, time_ns,
+					err);
+	}
+	tid_list_done(&now);
+	return rc;
 }
 
 /* ---- the fields of the tracepoint ----------------------------------------------------------- */
@@ -245,6 +296,23 @@ static int add_command(struct sleepers *s, struct err *err)
 	return rc;
 }
 
+/* Those that were in it all the time. */
+static int add_cgroup(struct sleepers *s, struct err *err)
+{
+	const struct session *session = s->d->session;
+	struct tid_list now = {0};
+	int rc = cgroup_threads(session->cgroup_fd, &now, err);
+
+	for (size_t i = 0; i < now.tids.n && !rc; i++) {
+		const pid_t tid = now.tids.v[i], pid = tid_process(tid);
+
+		if (pid && pid != getpid() && hash_get(&s->d->members, (uint64_t)tid) != HASH_NONE)
+			rc = add_thread(s, pid, tid, err);
+	}
+	tid_list_done(&now);
+	return rc;
+}
+
 static int add_chosen(struct sleepers *s, struct err *err)
 {
 	const struct session *session = s->d->session;
@@ -252,8 +320,10 @@ static int add_chosen(struct sleepers *s, struct err *err)
 	int rc = 0;
 
 	/* Elsewhere others may have run. */
-	if (o->cgroup || o->cpus)
+	if (o->cpus)
 		return 0;
+	if (o->cgroup)
+		return add_cgroup(s, err);
 	if (session->all_processes)
 		return add_all(s, err);
 	if (session->command_pid)

@@ -26,6 +26,10 @@ int switch_note_record(struct hash_table *seen, const uint8_t *rec, size_t n);
 int switch_mark_time(struct drain *d, uint64_t time_ns, struct err *err);
 /* Writes that nothing is known of switches from then on, or that it is again. */
 int switch_mark_pause(struct drain *d, bool begins, uint64_t time_ns, struct err *err);
+/* Of a cgroup: writes which threads are in it when its recording begins, and which of those that
+ * switched are not when it ends. Of others: nothing. */
+int switch_mark_members(struct drain *d, uint64_t time_ns, struct err *err);
+int switch_mark_leavers(struct drain *d, uint64_t time_ns, struct err *err);
 /* At the end: writes a sample for each thread of the recorded processes that neither ran nor gave
  * up a processor in the `ns` before end_ns, so that it has waited all the time, with its stack as
  * it is now.

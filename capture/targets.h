@@ -50,6 +50,8 @@ pid_t tid_process(pid_t tid);
  * that perf events follow (v1's perf_event controller, or v2), with or without a leading slash.
  * Returns the descriptor, or negative with *err. */
 int cgroup_open(const char *path, struct err *err);
+/* Appends the threads that are in it. Returns 0, or negative with *err. */
+int cgroup_threads(int cgroup_fd, struct tid_list *ret, struct err *err);
 /* Where that hierarchy is mounted. False: nowhere. */
 bool cgroup_mount(char *ret, size_t size);
 /* cgroup_find.c: may it be the beginning of a container's id, 12 to 64 hexadecimal digits? */

@@ -16,6 +16,7 @@
 #include "reader/heap_event.h"
 #include "reader/packed_switches.h"
 #include "reader/stacks_event.h"
+#include "reader/switch_marks.h"
 
 /* The first eight bytes, as text. A writer of the other byte order leaves them reversed. */
 #define PERFDATA_MAGIC	  "PERFILE2"

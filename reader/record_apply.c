@@ -163,6 +163,8 @@ int apply_fork(struct perf_file *f, struct record_view *v)
 
 	if (f->switches.on && !v->stream && !(v->misc & MISC_FORK_EXEC))
 		switches_begin_thread(f, pid, tid, buf_u64(&v->b), SWITCH_OFF);
+	if (f->switches.on && !v->stream)
+		switches_note_parent(f, tid, ptid);
 	if (!v->stream && pid != ppid && growth_note_space(f, pid, ppid))
 		return -(int)f->err.code;
 	return machine_result(f, v->misc & MISC_FORK_EXEC

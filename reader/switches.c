@@ -144,11 +144,14 @@ static struct switch_thread *find_or_add(struct perf_file *f, uint32_t pid, uint
 	return &w->threads.v[w->threads.n - 1];
 }
 
-/* A switch or a sample of it was recorded. */
-static void note_seen(struct perf_file *f, struct switch_thread *t)
+/* A switch or a sample of it was recorded: so it is in the cgroup now, and what it did before it
+ * came there does not count. */
+static void note_seen(struct perf_file *f, struct switch_thread *t, uint64_t now)
 {
+	if (f->switches.some_come && !t->is_member)
+		t->since_ns = now;
 	f->stats.switches.threads += !t->is_seen;
-	t->is_seen = true;
+	t->is_member = t->is_seen = true;
 }
 
 static void drop(struct switches *w, struct held **h)
@@ -333,7 +336,7 @@ int switches_sample(struct perf_file *f, const struct perf_sample *s, struct hel
 		return s->tid ? err_nomem(&f->err) : 0;
 	}
 	if (t->state != SWITCH_UNKNOWN)
-		note_seen(f, t);
+		note_seen(f, t, s->time_ns);
 	drop(w, &t->fresh);
 	t->fresh = h;
 	w->held_bytes += h->h.size;
@@ -387,7 +390,16 @@ void switches_begin_thread(struct perf_file *f, uint32_t pid, uint32_t tid, uint
 	t->since_ns = time_ns;
 	t->is_seen = false;
 	if (f->switches.all_count)
-		note_seen(f, t);
+		note_seen(f, t, time_ns);
+}
+
+void switches_note_parent(struct perf_file *f, uint32_t tid, uint32_t parent_tid)
+{
+	struct switch_thread *t = find(&f->switches, tid);
+	const struct switch_thread *parent = find(&f->switches, parent_tid);
+
+	if (t && parent)
+		t->is_member |= parent->is_member;
 }
 
 /* Delivers all of a kind, and what has no sample without a stack. */
@@ -531,7 +543,7 @@ int switches_clock(struct perf_file *f, struct perf_sample *s)
 		return s->tid ? err_nomem(&f->err) : 0;
 	if (t->state == SWITCH_UNKNOWN) /* no record: it has run from the beginning on */
 		t->state = SWITCH_ON;
-	note_seen(f, t);
+	note_seen(f, t, s->time_ns);
 	on = t->on_ns;
 	if (t->state == SWITCH_ON && s->time_ns > t->since_ns)
 		on += s->time_ns - t->since_ns;
@@ -600,19 +612,18 @@ static bool trailer_place(const struct perf_file *f, const struct record_view *v
 	return buf_ok(&b);
 }
 
-/* What capture marks is of no processor: where nothing is recorded, and where it is again, as if it
- * began there. */
-static bool is_pause(const struct perf_file *f, const struct record_view *v, uint64_t now)
+/* The processor of a record, or what capture marks (reader/switch_marks.h); 0: not known. */
+static int cpu_or_mark(const struct perf_file *f, const struct record_view *v, uint64_t now)
 {
 	const struct event *e = events_of_trailer(&f->events, &v->b);
 	const uint64_t type = e ? e->pub.attr.sample_type : 0;
 	const size_t size = (size_t)(v->b.end - v->b.data);
 	struct buf b = v->b;
 
-	if (!(type & PERF_SAMPLE_CPU) || type & (PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID))
-		return false;
+	if (!now || !(type & PERF_SAMPLE_CPU) || type & (PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID))
+		return 0;
 	buf_seek(&b, size - e->trailer_time_pos + 8);
-	return buf_u32(&b) == UINT32_MAX && now;
+	return (int)buf_u32(&b);
 }
 
 static void pause_or_go_on(struct switches *w, bool pauses, uint64_t now)
@@ -623,26 +634,49 @@ static void pause_or_go_on(struct switches *w, bool pauses, uint64_t now)
 		w->last_ns = now;
 }
 
+/* One that is no member any more ends with its last record: when it left is not known. */
+static int note_member(struct perf_file *f, uint32_t pid, uint32_t tid, bool has_left)
+{
+	struct switches *w = &f->switches;
+	struct switch_thread *t = has_left ? find(w, tid) : NULL;
+
+	if (has_left)
+		return t ? end_thread(f, t, t->since_ns) : 0;
+	if (!tid) {
+		w->some_come = true;
+		return 0;
+	}
+	t = find_or_add(f, pid, tid);
+	if (!t)
+		return err_nomem(&f->err);
+	t->is_member = true;
+	return 0;
+}
+
 int apply_switch(struct perf_file *f, struct record_view *v)
 {
 	struct switches *w = &f->switches;
 	struct switch_thread *t;
 	uint32_t pid, tid;
 	uint64_t now;
+	int cpu;
 
 	if (!trailer_place(f, v, &pid, &tid, &now))
 		return 0;
-	if (!tid && is_pause(f, v, now)) {
+	cpu = cpu_or_mark(f, v, now);
+	if (!tid && cpu == SWITCH_MARK_PAUSE) {
 		pause_or_go_on(w, v->misc & MISC_SWITCH_OUT, now);
 		return 0;
 	}
 	note_time(w, now);
+	if (cpu == SWITCH_MARK_MEMBER)
+		return note_member(f, pid, tid, v->misc & MISC_SWITCH_OUT);
 	if (!tid || has_ended(w, tid))
 		return 0; /* the idle task, and the beginning and the end that capture marks */
 	t = find_or_add(f, pid, tid);
 	if (!t)
 		return err_nomem(&f->err);
-	note_seen(f, t);
+	note_seen(f, t, now);
 	f->stats.switches.records++;
 	if (v->misc & MISC_SWITCH_OUT)
 		return switch_out(f, t, now,

@@ -51,10 +51,11 @@ struct switch_share {
 
 struct switch_thread {
 	uint32_t pid, tid;
-	uint8_t state; /* enum switch_state */
-	uint8_t kind;  /* of the time that it is off */
-	bool is_woken; /* this wait has counted with who ended it */
-	bool is_seen;  /* has a switch or a sample: not only some FORK or exec of the sideband */
+	uint8_t state;	/* enum switch_state */
+	uint8_t kind;	/* of the time that it is off */
+	bool is_woken;	/* this wait has counted with who ended it */
+	bool is_member; /* of what is recorded, from the time since_ns or before */
+	bool is_seen;	/* has a switch or a sample: not only some FORK or exec of the sideband */
 	uint64_t since_ns;
 	uint64_t on_ns, clock_ns; /* on a processor until then; weights of samples of clocks */
 	struct held *fresh;	  /* its switch record has not come yet */
@@ -72,6 +73,7 @@ struct switches {
 	bool wanted;	/* sched:sched_switch is to be weighed, whatever it is called */
 	bool wall;	/* all is one event, with the samples of clocks */
 	bool paused;	/* nothing of switches is recorded (capture -D) */
+	bool some_come; /* of a cgroup: what is no member may become one later */
 	bool all_count; /* every thread of which there is a FORK or an exec: those of a command */
 	uint64_t least_ns;
 	bool foreign_pids; /* the kernel's own, not those of this container */
@@ -92,6 +94,8 @@ struct sample_record;
 int switches_sample(struct perf_file *f, const struct perf_sample *s, struct held *h);
 void switches_begin_thread(struct perf_file *f, uint32_t pid, uint32_t tid, uint64_t time_ns,
 			   enum switch_state state);
+/* A thread that another one has begun is where that is. */
+void switches_note_parent(struct perf_file *f, uint32_t tid, uint32_t parent_tid);
 /* Weighs a placed sample of a clock. Returns 0, or negative. */
 int switches_clock(struct perf_file *f, struct perf_sample *s);
 /* Makes a placed sample of sched:sched_waking one of the wait that it ends. Returns 1, 0 if it ends

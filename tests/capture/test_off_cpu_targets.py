@@ -3,6 +3,8 @@
 here; of some processors (-C), which do not tell what waits."""
 import json
 import os
+import shutil
+import signal
 import subprocess
 import time
 
@@ -109,6 +111,46 @@ else:
     tap.check(comms.get("beside", 0) >= 0.3 and "napper" not in comms, "-G: a process that comes into it", comms)
     os.killpg(p2.pid, 9)
     p2.wait()
+    # Others come into it, leave it, or wait in it, also in a cgroup below it, all the time.
+    below = os.path.join(group, "below")
+    os.mkdir(below)
+    names = ("stays", "comes", "leaves", "sleeps")
+    for name in names:
+        shutil.copy("/usr/bin/sleep" if name == "sleeps" else "beside", name)
+    members = {name: subprocess.Popen(["./" + name, "100"]) for name in names}
+
+    def move(name, to):
+        with open(os.path.join(to, "cgroup.procs"), "w", encoding="utf-8") as f:
+            f.write(str(members[name].pid))
+
+    for name, to in (("stays", group), ("leaves", group), ("sleeps", below)):
+        move(name, to)
+    until(lambda: open(f"/proc/{members['sleeps'].pid}/stat", encoding="utf-8").read().split(")")[1].split()[0] == "S", "the sleeper")
+    began = time.monotonic()
+    q = record("--off-cpu", "-G", os.path.basename(group), "-o", "group.data")
+    until_enabled(q)
+    enabled = time.monotonic()
+    time.sleep(1)
+    came = time.monotonic()
+    move("comes", group)
+    move("leaves", os.path.join(group, ".."))
+    left = time.monotonic()
+    time.sleep(0.5)
+    ended = time.monotonic()
+    q.send_signal(signal.SIGINT)
+    q.communicate(timeout=60)
+    gone = time.monotonic()
+    comms, _ = shown("--off-cpu", "group.data")
+    tap.check(comms.get("stays", 0) >= 0.8 * (ended - enabled), "-G: one that is in it all the time", comms, ended - enabled)
+    tap.check(0.5 * (ended - came) <= comms.get("comes", 0) <= gone - came, "-G: one that moves into it counts from there on", comms, gone - came)
+    tap.check(0.5 * (came - enabled) <= comms.get("leaves", 0) <= left - began, "-G: one that leaves it counts no more", comms, left - began)
+    stack = [line for line in run([RESOLVE, "-q", "-f", "folded", "group.data"]).stdout.splitlines() if line.startswith("sleeps;")]
+    tap.check(comms.get("sleeps", 0) >= 0.8 * (ended - enabled) and len(stack) == 1 and "nanosleep" in stack[0], "-G: one that waits in it all the time, with its stack", stack, comms)
+    for m in members.values():
+        m.kill()
+        m.wait()
+    until(lambda: not open(os.path.join(below, "cgroup.procs"), encoding="utf-8").read(), "the empty group below")
+    os.rmdir(below)
     until(lambda: not open(os.path.join(group, "cgroup.procs"), encoding="utf-8").read(), "the empty group")
     os.rmdir(group)
 

@@ -1,0 +1,16 @@
+/* switch_marks.h - what capture writes among context switches: records of no processor. Part of
+ * format.h. */
+#ifndef READER_SWITCH_MARKS_H
+#define READER_SWITCH_MARKS_H
+
+/* In the place of the processor, in PERF_RECORD_SWITCH. */
+enum {
+	/* Of no thread. SWITCH_OUT: nothing is recorded from here on; else: it is again, as if it
+	 * began here. */
+	SWITCH_MARK_PAUSE = -1,
+	/* Of a cgroup. Of no thread: those that are not named were not in it when it began. Of a
+	 * thread: it was; SWITCH_OUT: when it ended, it was no longer. */
+	SWITCH_MARK_MEMBER = -2,
+};
+
+#endif
