@@ -120,6 +120,17 @@ static void keep_recipe(const struct regress_command *c, struct regress_bench *b
 		b->recipe.commands[s] = b->commands[s];
 }
 
+/* Of several benchmarks: which one failed. */
+static void name_benchmark(const struct regress_bench *b, struct err *err)
+{
+	char words[ERR_WHAT_MAX];
+
+	if (!b->name)
+		return;
+	snprintf(words, sizeof words, "%s", err->what);
+	err_set(err, err->code, err->source, "benchmark %s: %s", b->name, words);
+}
+
 /* Records runs of both sides, which replace the earlier ones. */
 static int record(struct regress_command *c, struct regress_bench *b, struct err *err)
 {
@@ -143,6 +154,8 @@ static int record(struct regress_command *c, struct regress_bench *b, struct err
 		     ? err_errno(err, errno, c->run.dir, "create")
 		     : 0;
 	rc = rc ? rc : regress_run_record(&o, &paths[SIDE_BASE], &paths[SIDE_NEW], err);
+	if (rc)
+		name_benchmark(b, err);
 	for (s = 0; s < SIDE_N; s++)
 		for (i = 0; i < paths[s].n; i++)
 			if (vec_push(&b->sides.owned, paths[s].v[i]))
@@ -187,6 +200,8 @@ static int compare(struct regress_command *c, struct regress_bench *b, const cha
 		rc = regress_budget(b->g, budget_path(c), rules, err);
 	if (!rc && has_runs)
 		rc = regress_load(c, b, err);
+	if (!rc && has_runs && !c->opt.force)
+		rc = earlier_check_fresh(&b->earlier, b->g, err);
 	if (!rc)
 		rc = earlier_restrict(&b->earlier, b->g, err);
 	if (!rc && c->is_swapped)
@@ -305,12 +320,8 @@ static int say_nothing_flagged(const struct regress_command *c, struct err *err)
 /* Records and compares. Returns 0 or negative with *err. */
 static int judge(struct regress_command *c, const char *rules, struct err *err)
 {
-	int rc = 0;
+	int rc = record_all(c, err);
 
-	if (c->history)
-		rc = regress_find_history(c, err);
-	if (!rc)
-		rc = record_all(c, err);
 	c->is_swapped = is_swapped(c);
 	if (!rc && !c->confirm)
 		rc = confine_regress(c, err);
@@ -334,7 +345,9 @@ static int run(struct regress_command *c, struct err *err)
 		return regress_trend(c, err);
 	if (c->is_confirm && !c->benches.v[0].earlier.flagged.n)
 		return say_nothing_flagged(c, err);
-	rc = regress_reports_check(c, err);
+	rc = c->history ? regress_find_history(c, err) : 0;
+	if (!rc)
+		rc = regress_reports_check(c, err);
 	if (!rc)
 		rc = load_budget(c, &rules, err);
 	if (!rc)

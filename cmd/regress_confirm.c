@@ -2,6 +2,8 @@
 #include "cmd/regress_confirm.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +56,7 @@ struct reading {
 	char *key;
 	int kind; /* enum finding_kind; -1: none that is known */
 	bool is_flagged, has_schema, is_suite;
+	struct seen_run run;
 };
 
 static int keep_text(char **to, const struct json_value *v, struct err *err)
@@ -97,6 +100,39 @@ static int see_finding(struct reading *r, const char *field, const struct json_v
 	return 0;
 }
 
+static void seen_run_done(struct seen_run *r)
+{
+	free(r->file);
+	free(r->host);
+	free(r->began);
+	*r = (struct seen_run){0};
+}
+
+/* field: of an element of sides.base.runs or sides.new.runs. */
+static int see_run(struct reading *r, const char *field, const struct json_value *v)
+{
+	struct seen_run *run = &r->run;
+
+	if (!*field && v->kind == JSON_END) {
+		if (run->file && vec_push(&r->e->seen, *run))
+			return err_nomem(r->err);
+		if (run->file)
+			*run = (struct seen_run){0};
+		seen_run_done(run);
+	}
+	if (v->kind == JSON_NUMBER && !strcmp(field, ".samples"))
+		run->samples = v->number;
+	if (v->kind == JSON_NUMBER && !strcmp(field, ".weight"))
+		run->weight = v->number;
+	if (v->kind != JSON_STRING)
+		return 0;
+	if (!strcmp(field, ".file"))
+		return keep_text(&run->file, v, r->err);
+	if (!strcmp(field, ".host"))
+		return keep_text(&run->host, v, r->err);
+	return strcmp(field, ".began_ns") ? 0 : keep_text(&run->began, v, r->err);
+}
+
 static int see_word(struct reading *r, enum side side, const struct json_value *v)
 {
 	char *word = strdup(v->string);
@@ -126,10 +162,15 @@ static void see_number(struct earlier *e, const struct json_value *v)
 static int see(void *arg, const struct json_value *v)
 {
 	static const char findings[] = "findings[]";
+	static const char *const runs[] = {"sides.base.runs[]", "sides.new.runs[]"};
 	struct reading *r = arg;
+	size_t i;
 
 	if (!strncmp(v->path, findings, sizeof findings - 1))
 		return see_finding(r, v->path + sizeof findings - 1, v);
+	for (i = 0; i < sizeof runs / sizeof *runs; i++)
+		if (!strncmp(v->path, runs[i], strlen(runs[i])))
+			return see_run(r, v->path + strlen(runs[i]), v);
 	if (v->kind == JSON_NUMBER)
 		see_number(r->e, v);
 	if (!strcmp(v->path, "run.ignore_status"))
@@ -156,6 +197,7 @@ int earlier_read(struct earlier *e, const char *path, struct err *err)
 	int rc = text ? json_read(text, strlen(text), path, see, &r, err) : -(int)err->code, s;
 
 	free(r.key);
+	seen_run_done(&r.run);
 	free(text);
 	if (!rc && !r.has_schema)
 		rc = err_set(err, ERR_FORMAT, path, "no report of regress --json (%s)%s", SCHEMA,
@@ -197,10 +239,44 @@ int earlier_restrict(const struct earlier *e, struct regress *g, struct err *err
 	return rc;
 }
 
+/* Two runs with the same beginning are one; if that is not known, those of one file with the same
+ * sums. The report rounds these. */
+static bool is_seen(const struct seen_run *a, const struct regress_run *b)
+{
+	char began[24];
+
+	if (a->began || b->facts.began_ns) {
+		snprintf(began, sizeof began, "%" PRIu64, b->facts.began_ns);
+		return a->began && !strcmp(a->began, began) &&
+		       (!a->host || !strcmp(a->host, b->facts.host));
+	}
+	return !strcmp(a->file, b->name) && fabs(a->samples - b->samples) <= 1e-6 * b->samples &&
+	       fabs(a->weight - b->weight) <= 1e-6 * b->weight;
+}
+
+int earlier_check_fresh(const struct earlier *e, const struct regress *g, struct err *err)
+{
+	size_t n, i, k;
+	const struct regress_run *runs = regress_runs(g, &n);
+
+	for (i = 0; i < n; i++)
+		for (k = 0; k < e->seen.n; k++)
+			if (is_seen(&e->seen.v[k], &runs[i]))
+				return err_set(err, ERR_USAGE, runs[i].name,
+					       "not comparable: the first look has flagged by this "
+					       "run, which cannot confirm itself: record again "
+					       "(--force)");
+	return 0;
+}
+
 void earlier_done(struct earlier *e)
 {
 	size_t i;
 	int s;
+
+	for (i = 0; i < e->seen.n; i++)
+		seen_run_done(&e->seen.v[i]);
+	vec_done(&e->seen);
 
 	for (i = 0; i < e->flagged.n; i++)
 		free(e->flagged.v[i].key);

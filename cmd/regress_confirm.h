@@ -12,8 +12,15 @@ struct flagged {
 	char *key; /* owned */
 };
 
+/* A run that the earlier comparison has seen. */
+struct seen_run {
+	char *file, *host, *began; /* owned; NULL: not known */
+	double samples, weight;
+};
+
 struct earlier {
 	VEC(struct flagged) flagged; /* REGRESSED and so on, and suspects */
+	VEC(struct seen_run) seen;
 	/* argv with a NULL behind it; none if it was not `regress run` */
 	path_list commands[SIDE_N];
 	unsigned runs, frequency, count, warmup; /* 0: as before */
@@ -28,6 +35,8 @@ int earlier_read(struct earlier *e, const char *path, struct err *err);
 int earlier_take(struct earlier *e, const struct regress *g, struct err *err);
 /* Restricts what g judges to these functions. Returns 0 or negative. */
 int earlier_restrict(const struct earlier *e, struct regress *g, struct err *err);
+/* Fails if a run of g is one that flagged them: it would confirm itself. Returns 0 or negative. */
+int earlier_check_fresh(const struct earlier *e, const struct regress *g, struct err *err);
 void earlier_done(struct earlier *e);
 
 /* Returns the whole text of a file, which the caller frees; NULL with *err. */

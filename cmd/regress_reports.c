@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -76,9 +77,61 @@ static int write_markdown(const struct regress_command *c, const struct regress_
 	return rc;
 }
 
+static bool is_same_file(const char *path, const struct stat *other)
+{
+	struct stat st;
+
+	return path && !stat(path, &st) && st.st_dev == other->st_dev && st.st_ino == other->st_ino;
+}
+
+static bool is_one_of(const path_list *paths, const struct stat *other)
+{
+	for (size_t i = 0; i < paths->n; i++)
+		if (is_same_file(paths->v[i], other))
+			return true;
+	return false;
+}
+
+/* Is it what is read? The report would replace it. */
+static bool is_input(const struct regress_command *c, const char *path)
+{
+	struct stat out;
+
+	if (!path || !strcmp(path, "-") || stat(path, &out) || !S_ISREG(out.st_mode))
+		return false;
+	for (size_t i = 0; i < c->benches.n; i++)
+		for (int s = 0; s < SIDE_N; s++)
+			if (is_one_of(&c->benches.v[i].sides.paths[s], &out))
+				return true;
+	return is_one_of(&c->past.paths[0], &out) ||
+	       is_same_file(c->budget, &out) || is_same_file(c->suite, &out);
+}
+
+/* Each report that is asked for, with its option. */
+static int check_spared(const struct regress_command *c, struct err *err)
+{
+	const struct {
+		const char *path, *option;
+	} reports[] = {{c->md, "--md"},
+		       {c->json, "--json"},
+		       {c->html, "--html"},
+		       {c->junit, "--junit"},
+		       {c->folded, "--folded"}};
+
+	for (size_t i = 0; i < sizeof reports / sizeof *reports; i++)
+		if (is_input(c, reports[i].path))
+			return err_set(err, ERR_USAGE, reports[i].path, "%s names what is compared",
+				       reports[i].option);
+	return 0;
+}
+
 int regress_reports_check(const struct regress_command *c, struct err *err)
 {
 	const char *const paths[] = {c->md, c->json, c->html, c->junit, c->folded};
+	int spared = check_spared(c, err);
+
+	if (spared)
+		return spared;
 
 	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
 		const char *end = paths[i] ? strrchr(paths[i], '/') : NULL;
@@ -99,10 +152,12 @@ int regress_reports_write(struct regress_command *c, struct err *err)
 	const struct regress **v = calloc(c->benches.n, sizeof *v);
 	const struct regress_suite suite = {v, c->benches.n};
 	size_t i;
-	int rc;
+	int rc = check_spared(c, err); /* with what was recorded since */
 
-	if (!v)
-		return err_nomem(err);
+	if (rc || !v) {
+		free(v);
+		return rc ? rc : err_nomem(err);
+	}
 	for (i = 0; i < c->benches.n; i++)
 		v[i] = c->benches.v[i].g;
 	if (c->annotate)

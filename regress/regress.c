@@ -250,6 +250,12 @@ const char *regress_key(const struct regress *g, uint32_t key)
 	return strtab_get(&g->keys, key);
 }
 
+const struct regress_run *regress_runs(const struct regress *g, size_t *n)
+{
+	*n = g->runs.n;
+	return g->runs.v;
+}
+
 const char *regress_name(const struct regress *g, uint32_t key)
 {
 	const char *name = strtab_get(&g->names, g->info.v[key].name);

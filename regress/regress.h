@@ -256,6 +256,7 @@ struct regress_design {
 	bool is_few_runs; /* of one side: nothing is gated */
 };
 const struct regress_design *regress_design(const struct regress *g);
+const struct regress_run *regress_runs(const struct regress *g, size_t *n);
 /* Sorted by verdict, then by impact. The first, with FINDING_TOTAL, always exists. */
 const struct finding *regress_findings(const struct regress *g, size_t *n);
 /* The key by which functions are matched. */

@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "regress/report.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -40,6 +41,8 @@ static void add_text(struct text *t, const char *key, const char *s)
 
 static void add_run(struct text *t, const struct regress_run *r)
 {
+	char began[24];
+
 	text_str(t, "{");
 	add_text(t, "file", r->name);
 	add_field(t, "samples", r->samples);
@@ -51,6 +54,11 @@ static void add_run(struct text *t, const struct regress_run *r)
 	add_field(t, "processors", r->facts.cpus);
 	add_text(t, "host", r->facts.host);
 	add_field(t, "frequency", (double)r->facts.frequency);
+	/* No double holds it. */
+	if (r->facts.began_ns) {
+		snprintf(began, sizeof began, "%" PRIu64, r->facts.began_ns);
+		add_text(t, "began_ns", began);
+	}
 	text_str(t, "}");
 }
 

@@ -25,6 +25,12 @@ def earlier(path, *keys):
 
 p = regress("--base", *drawn.side("base"), "--new", *drawn.side("new", change={"f3": 1.3}), "--json", "first.json")
 tap.check(p.returncode == 1, "the first look finds it", p.stdout)
+p = regress("confirm", "first.json", "--base", "base", "--new", "new")
+tap.check(p.returncode == 2 and "cannot confirm itself" in p.stderr and p.stderr.count("\n") == 1, "the runs of the first look confirm nothing", p.returncode, p.stdout[:300], p.stderr)
+p = regress("confirm", "first.json", "--base", *drawn.side("base2"), "--new", "new")
+tap.check(p.returncode == 2 and "new/" in p.stderr, "nor do those of one side", p.returncode, p.stderr)
+p = regress("confirm", "first.json", "--base", "base", "--new", "new", "--force")
+tap.check(p.returncode == 1, "the runs of the first look: --force compares them", p.returncode, p.stderr)
 fresh = drawn.side("base2"), drawn.side("new2", change={"f3": 1.3, "f5": 1.4})
 code, r = findings("confirm", "first.json", "--base", *fresh[0], "--new", *fresh[1])
 tap.check(code == 1 and of(r, "REGRESSED") == {("f3", "self")} and r["design"]["confirms"] == 1, "confirmed; what the first look did not flag is not judged", of(r, "REGRESSED", "suspect"))

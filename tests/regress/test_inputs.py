@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 """regress: what may be compared: nameless code of the same files, weights of one unit, folded stacks with recordings, and reports beside inputs."""
 import os
+import shutil
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import varint  # noqa: E402
-from drawn import Drawn, findings, of  # noqa: E402
+from drawn import Drawn, findings, of, regress  # noqa: E402
 from tap import Tap  # noqa: E402
 
 tap = Tap()
 
 
-def pprof(path, files, stacks):
+def pprof(path, files, stacks, event="cpu", began=0):
     """files: (path, build id); stacks: (frames from the root, weight); a frame: (file, name or ""), file: an index, or None of the kernel."""
     def field(n, data):
         return bytes([n << 3 | 2]) + varint.put(len(data)) + data
@@ -19,7 +20,7 @@ def pprof(path, files, stacks):
     def number(n, v):
         return bytes([n << 3]) + varint.put(v)
 
-    strings, frames = ["", "cpu", "nanoseconds"], sorted({f for stack, _ in stacks for f in stack}, key=str)
+    strings, frames = ["", event, "nanoseconds"], sorted({f for stack, _ in stacks for f in stack}, key=str)
 
     def word(s):
         if s not in strings:
@@ -27,7 +28,7 @@ def pprof(path, files, stacks):
         return strings.index(s)
 
     files = [*files, ("[kernel.kallsyms]", "")]
-    out = field(1, number(1, 1) + number(2, 2)) + field(11, number(1, 1) + number(2, 2)) + number(12, 1000)
+    out = field(1, number(1, 1) + number(2, 2)) + field(11, number(1, 1) + number(2, 2)) + number(12, 1000) + number(9, began)
     for i, (name, build_id) in enumerate(files):
         where = (0xffffffff81000000 if name[0] == "[" else 0x400000) + 0x1000000 * i
         out += field(3, number(1, i + 1) + number(2, where) + number(3, where + 0x1000000) + number(5, word(name)) + number(6, word(build_id)))
@@ -89,6 +90,27 @@ code, r = findings("--base", *scaled("ns-base", base, [NS] * 5), "--new", *scale
 tap.check(code == 1 and ("f0", "self") in of(r, "REGRESSED"), "nanoseconds on both sides are compared", code, r)
 code, r = findings("--base", *base, "--new", *drawn.side("long", scale=12))
 tap.check(code == 1, "twelve times the samples are no other unit", code, r)
+
+# ---- events in nanoseconds -------------------------------------------------------------------------------------------
+for event, want in (("cpu-clock", 0), ("cpu", 0), ("off-cpu", 2), ("wall", 2)):
+    sides = [[pprof(f"{side}-{i}.pb", [("/home/x/app", ONE)], [([(0, f"f{k}")], 1000 + 7 * i) for k in range(10)], name) for i in range(5)] for side, name in (("clock", "cpu-clock"), (event, event))]
+    for one, two in (sides, reversed(sides)):
+        code, why = findings("--base", *one, "--new", *two)
+        tap.check(code == want and (code != 2 or ("its event is" in why and event in why)), f"cpu-clock and {event}: status {want}, with the event", code, why)
+
+# ---- what confirms is not what flagged -------------------------------------------------------------------------------
+def timed(name, change, start):
+    return [pprof(f"{name}-{i}.pb", [("/home/x/app", ONE)], [([(0, f"f{k}")], round((1000 + 7 * ((i * (3 + k)) % 5)) * (change if k == 3 else 1))) for k in range(10)], "cpu-clock", (start + 10 * i) * 10 ** 9) for i in range(5)]
+
+
+first = timed("first", 1, 1000), timed("first-slow", 1.5, 1005)
+tap.check(regress("--base", *first[0], "--new", *first[1], "--json", "first.json").returncode == 1, "the first look flags")
+os.makedirs("copies", exist_ok=True)
+copies = [[shutil.copy(path, f"copies/{path}") for path in paths] for paths in first]
+p = regress("confirm", "first.json", "--base", *copies[0], "--new", *copies[1])
+tap.check(p.returncode == 2 and "cannot confirm itself" in p.stderr, "copies of the first look's runs confirm nothing", p.returncode, p.stderr)
+p = regress("confirm", "first.json", "--base", *timed("later", 1, 2000), "--new", *timed("later-slow", 1.5, 2005))
+tap.check(p.returncode == 1 and " confirmed" in p.stdout.splitlines()[0], "later runs with the same sums do", p.returncode, p.stdout, p.stderr)
 
 # ---- a recording and folded stacks of the same -----------------------------------------------------------------------
 

@@ -50,6 +50,16 @@ for option, begin in OPTIONS.items():
     code, err = regress(option, "no/such/folder")
     tap.check(code == 2 and "no/such/folder" in err, f"{option}: a folder that is not there", err)
 
+for option in OPTIONS:
+    for sides, path in ((["--base", "base0.folded"], "base1.folded"), (["--base", "./base1.folded"], "new2.folded")):
+        before = read(path)
+        code, err = regress(option, path)
+        tap.check(code == 2 and f"{option} names what is compared" in err and read(path) == before, f"{option}: a recording is not replaced by its report: {path}", f"{code} {err}")
+os.makedirs("earlier/1")
+write("earlier/1/a.folded", "c;main;f 900\nc;main;g 100\n")
+code, err = regress("--history", "earlier", "--json", "earlier/1/a.folded")
+tap.check(code == 2 and "names what is compared" in err and read("earlier/1/a.folded").startswith("c;main"), "an earlier run is not replaced, either", f"{code} {err}")
+
 write("summary", "before\n")
 code, err = regress("--md", "m", GITHUB_STEP_SUMMARY="summary")
 tap.check(read("summary") == "before\n" + read("m"), "the job's summary is appended to", err)

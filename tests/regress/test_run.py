@@ -143,6 +143,12 @@ def events():
 
 # ---- several benchmarks ----------------------------------------------------------------------------------------------
 def suite():
+    with open("bad.suite", "w") as f:
+        f.write("fine: true\nbroken: exit 7\n")
+    for where in ("old", "fresh"):
+        os.makedirs(where, exist_ok=True)
+    p = regress("run", "--suite", "bad.suite", "-n", "1", "--dir", "bad-runs", "--", "old", "::", "fresh")
+    tap.check(p.returncode == 2 and "benchmark broken: " in p.stderr and "(status 7)" in p.stderr and "fine" not in p.stderr, "--suite: which benchmark failed", p.returncode, p.stderr)
     mix.build("old/prog", "-g")
     mix.build("fresh/prog", "-g", "-DP2=300")
     write("bench", "# NAME: COMMAND\nsteady: ./same 1\nmix : ./prog 1800 | cat\n")
