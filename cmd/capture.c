@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "cmd/args.h"
 
 #define EXIT_TROUBLE  2
@@ -94,11 +95,28 @@ static void print_size(FILE *out, uint64_t bytes)
 		fprintf(out, "%.1f MB", (double)bytes / 1e6);
 }
 
+/* Of parts that follow each other for months, the last so many notes are known. */
+enum { SAID_MAX = 4096 };
+
+/* A recording in parts says of each the same, of a process that lives for long. */
+static bool was_said(struct capture_args *a, const char *note)
+{
+	const uint64_t key = hash_bytes(note, strlen(note));
+
+	if (hash_get(&a->said, key) != HASH_NONE)
+		return true;
+	if (a->said.n >= SAID_MAX)
+		hash_done(&a->said);
+	(void)hash_put(&a->said, key, 1); /* without memory it is said again */
+	return false;
+}
+
 /* Those that were not printed yet. */
 static void print_notes(struct capture_args *a, const struct capture_result *r)
 {
 	for (; a->n_said < r->n_notes; a->n_said++)
-		fprintf(stderr, "capture: %s\n", r->notes[a->n_said]);
+		if (!was_said(a, r->notes[a->n_said]))
+			fprintf(stderr, "capture: %s\n", r->notes[a->n_said]);
 }
 
 /* Before it is waited for: a wrong recording need not go on. */

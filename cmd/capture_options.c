@@ -685,4 +685,5 @@ void capture_args_done(struct capture_args *a)
 	vec_done(&a->pids.pids);
 	vec_done(&a->tids.pids);
 	parts_done(&a->parts);
+	hash_done(&a->said);
 }

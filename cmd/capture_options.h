@@ -5,6 +5,7 @@
 #include <limits.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/vec.h"
 #include "capture/capture.h"
 #include "cmd/parts.h"
@@ -21,9 +22,10 @@ struct capture_args {
 	char cache_dir[PATH_MAX]; /* of opt */
 	bool users;		  /* some of pids are by -u */
 	bool quiet, verbose, check, list, stacks, runtimes, show_help, show_version, asks_stacks;
-	unsigned n_said;    /* notes of the result that were printed */
-	const char *output; /* -o, without the time of a part */
-	bool said_probes;   /* that they take long */
+	unsigned n_said;	/* notes of the result that were printed */
+	struct hash_table said; /* hashes of all that were, of earlier parts too */
+	const char *output;	/* -o, without the time of a part */
+	bool said_probes;	/* that they take long */
 	bool said_summary;
 };
 

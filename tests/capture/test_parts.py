@@ -22,6 +22,7 @@ SOURCE = r"""
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+void never(void) { __asm__ volatile(""); }
 static volatile sig_atomic_t begun, ended;
 static volatile long x;
 static void on(int s) { if (s == SIGUSR1) begun = 1; else ended = 1; }
@@ -99,6 +100,15 @@ if os.geteuid() == 0:
         tap.check(calls > 100 and weight(rows) + lost(err) == calls and lost(err) < calls / 100, f"uprobe: the sum over {len(parts)} parts is each call {whose}", calls, weight(rows), lost(err), err)
         named = weight(rows, ";counted ")
         tap.check(named == weight(rows) and all(l.startswith("count;") for l in rows), f"each has its name and stack, {whose}", named, [l for l in rows if ";counted " not in l][:5])
+    p = subprocess.Popen(["./count"], stdout=subprocess.PIPE, text=True)
+    p.stdout.readline()
+    q = start("--switch-output=0.25s", "-e", "uprobe:./count:never", "-p", p.pid, "-o", "never.data")
+    until(lambda: q.poll() is not None or len(parts_of("never.data")) >= 4, "four parts", limit=120)
+    q.send_signal(signal.SIGINT)
+    err = q.communicate(timeout=120)[1]
+    p.kill()
+    p.wait()
+    tap.check(err.count("nothing came by the probes") == 1 and err.count("[ capture: 0 samples") >= 4, "what is the same of all parts is said once", err)
 else:
     tap.skip("the sum over all parts is each call of a probe", "only root may probe")
 
