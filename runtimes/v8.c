@@ -410,9 +410,10 @@ static void check_all(struct pass *p)
 	}
 }
 
+/* What a process did last, before it ended, is not seen. */
 static bool expects_changes(const struct v8 *v, uint64_t now)
 {
-	return v->changed_ns && now - v->changed_ns < CHANGES_NS;
+	return v->changed_ns && (v->mem.is_gone || now - v->changed_ns < CHANGES_NS);
 }
 
 /* The process has ended: what was moved or freed since the last look is not known. */

@@ -92,6 +92,16 @@ static void check_log(struct code_log *log, bool says)
 	jitdump_done(&d);
 }
 
+/* The process ends long after something had changed: then all may have, and no name holds on. */
+static void check_end(struct v8 *v, struct code_log *log, struct v8_counts *c)
+{
+	v->mem.is_gone = true;
+	v->changed_ns = v->changed_ns != 0;
+	FUZZ_CHECK(!v8_write(v, log, c));
+	for (size_t i = 0; i < v->pieces.n; i++)
+		FUZZ_CHECK(v->pieces.v[i].is_dead || !v->changed_ns);
+}
+
 static void look(struct v8 *v, const struct head *h, int fd)
 {
 	const char *says = getenv("UNSPOOL_FUZZ_SAY");
@@ -111,6 +121,7 @@ static void look(struct v8 *v, const struct head *h, int fd)
 	FUZZ_CHECK(c.changed <= c.functions);
 	FUZZ_CHECK(!v8_look(v, seen, SEEN, &c) && !v8_write(v, &log, &c));
 	check_known(v, seen, SEEN);
+	check_end(v, &log, &c);
 	check_log(&log, says);
 	if (says)
 		fprintf(stderr, "named %d torn %d changed %d\n", (int)c.functions, (int)c.torn,
