@@ -139,8 +139,9 @@ static void find_folded(struct judge *j, uint32_t f)
 struct pair {
 	uint32_t a, b;
 	enum moved_how how;
-	double like;  /* how much of their names is the same; neighbours: 0 */
-	double apart; /* difference of their changes */
+	double like;	   /* how much of their names is the same; neighbours: 0 */
+	double apart;	   /* difference of their changes */
+	bool is_elsewhere; /* no caller has both */
 };
 
 struct pairs {
@@ -161,14 +162,11 @@ static bool share_caller(const struct regress *g, uint32_t a, uint32_t b)
 	return false;
 }
 
-static void offer(struct pairs *p, uint32_t a, uint32_t b, enum moved_how how)
+static void offer(struct pairs *p, struct pair pair)
 {
-	const struct regress *g = p->j->g;
-	struct pair pair = {.a = a, .b = b, .how = how};
+	const struct family *self = &p->j->g->self;
 
-	if (how == MOVED_RENAMED)
-		pair.like = key_likeness(regress_name(g, a), regress_name(g, b));
-	pair.apart = fabs(change(p->j, &g->self.v[a]) + change(p->j, &g->self.v[b]));
+	pair.apart = fabs(change(p->j, &self->v[pair.a]) + change(p->j, &self->v[pair.b]));
 	if (vec_push(&p->v, pair))
 		p->failed = true;
 }
@@ -188,11 +186,25 @@ static void offer_callers(struct pairs *p)
 		    !(changed(g, &g->self.v[key]) || changed(g, &g->self.v[parent])))
 			continue;
 		if (cancels(p->j, key, parent))
-			offer(p, key, parent, how_of(p->j, key));
+			offer(p, (struct pair){.a = key, .b = parent, .how = how_of(p->j, key)});
 	}
 }
 
-/* A function that is gone, and a new one with the same time and callers: it was perhaps renamed. */
+/* A function that is gone, and a new one with the same time, and callers or a name like its own: it
+ * was perhaps renamed. */
+static void offer_name(struct pairs *p, uint32_t gone, uint32_t new)
+{
+	const struct regress *g = p->j->g;
+	struct pair pair = {.a = gone, .b = new, .how = MOVED_RENAMED};
+
+	if (!cancels(p->j, gone, new))
+		return;
+	pair.like = key_likeness(regress_name(g, gone), regress_name(g, new));
+	pair.is_elsewhere = !share_caller(g, gone, new);
+	if (pair.like > 0 || !pair.is_elsewhere)
+		offer(p, pair);
+}
+
 static void offer_names(struct pairs *p)
 {
 	const struct family *self = &p->j->g->self;
@@ -202,9 +214,8 @@ static void offer_names(struct pairs *p)
 		if (!self->v[i].is_tested || !is_gone(&self->v[i]) || !is_free(p->j, i))
 			continue;
 		for (k = 0; k < self->n; k++)
-			if (self->v[k].is_tested && is_new(&self->v[k]) && is_free(p->j, k) &&
-			    cancels(p->j, i, k) && share_caller(p->j->g, i, k))
-				offer(p, i, k, MOVED_RENAMED);
+			if (self->v[k].is_tested && is_new(&self->v[k]) && is_free(p->j, k))
+				offer_name(p, i, k);
 	}
 }
 
@@ -238,6 +249,8 @@ static void take_pairs(struct pairs *p, bool only_alike)
 			continue;
 		j->moved[d->a] = (struct move){d->b, d->how};
 		j->moved[d->b] = (struct move){d->a, d->how};
+		/* Callers of the one lost it, those of the other won it. */
+		j->traded[d->a] = j->traded[d->b] = d->is_elsewhere;
 	}
 }
 

@@ -8,6 +8,7 @@
 
 enum { PAIRS_MAX = 4096, ANYWHERE = UINT32_MAX };
 
+#define GONE_SHARE .05
 #define NODE_SHARE .2 /* of a function's change: smaller parts do not tell where it happened */
 
 /* Something that grew, and something that became less: how far up their common caller is. */
@@ -91,6 +92,12 @@ static uint32_t level_of(const struct trades *t, uint32_t lost)
 	return best;
 }
 
+/* What is left of it may be what calls the function that took its place. */
+static bool is_all_but_gone(const struct tested *v)
+{
+	return v->b < GONE_SHARE * v->a && v->a >= SAMPLES_MIN;
+}
+
 /* A new function may take the place of whatever is gone, wherever it was, and of what became less
  * beneath its nearest caller; one that grew, of what is gone there. Where inlined functions are not
  * known either may have what was inlined into any other of its module. */
@@ -105,7 +112,7 @@ static int offer(struct trades *t, size_t finding, uint32_t lost, uint32_t old)
 			      .is_new = is_new(mine)};
 
 	trade.is_unseen = trade.level == ANYWHERE ||
-			  (trade.level > old && !(is_new(mine) && is_gone(v))) ||
+			  (trade.level > old && !(is_new(mine) && is_all_but_gone(v))) ||
 			  (!is_new(mine) && !is_gone(v));
 	if ((trade.is_unseen && !may_be_inlined_unseen(t->j, f->key, lost)) || t->v.n >= PAIRS_MAX)
 		return 0;

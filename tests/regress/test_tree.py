@@ -76,6 +76,11 @@ tap.check(code == 1 and len(red & {"part", "other"}) == 1, "outlined, and a new 
 code, red, moved = gated("parts", {"app;main;big": 2500}, {"app;main;big": 1700, "app;main;big;part": 400, "app;main;big;other": 400})
 tap.check((code, red) == (0, set()), "two parts outlined: they moved", code, red, moved)
 
+code, red, moved = gated("elsewhere", {"app;main;load;scan": 700, "app;main;load;copy": 1400, "app;main;open": 300}, {"app;main;open;scan_all": 700, "app;main;load;copy": 2, "app;main;load;copy;one_word": 700, "app;main;load;rest": 700, "app;main;open": 300})
+tap.check((code, red) == (0, set()) and moved.get("scan") == "scan_all", "renamed and called elsewhere, beside a function that was split: a name like its own comes first", code, red, moved)
+code, red, moved = gated("apart", {"app;main;load;copy": 1400, "app;main;open": 300}, {"app;main;open;copy": 2, "app;main;open;copy;one_word": 700, "app;main;open;rest": 700, "app;main;open": 300})
+tap.check((code, red) == (0, set()), "split and called elsewhere, hardly anything is left of it: replaced", code, red, moved)
+
 # ---- without debug information inlined functions are not known ---------------------------------------------------------
 def text(name, stacks, lines=False, n=5):
     """Runs as perf script writes them: the module is known, and with `lines` that something is inlined in it."""
