@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "base/vec.h"
@@ -584,6 +586,19 @@ static int take_sides(struct resolve *r, int *argc, char **argv, struct err *err
 
 static const char default_input[] = "perf.data";
 
+/* As perf, which reads a pipe without being told to; but never instead of a recording. */
+static const char *unnamed_input(const struct resolve *r)
+{
+	struct stat st;
+
+	if (!access(default_input, F_OK) || fstat(STDIN_FILENO, &st) ||
+	    !(S_ISFIFO(st.st_mode) || (S_ISREG(st.st_mode) && st.st_size)))
+		return default_input;
+	if (!r->quiet)
+		fprintf(stderr, "resolve: no %s here: reading standard input\n", default_input);
+	return "-";
+}
+
 /* The inputs of the new side: the arguments of --new, or else all arguments, where a folder stands
  * for its files. */
 static int take_inputs(struct resolve *r, int n, char **paths, struct err *err)
@@ -610,7 +625,7 @@ static int take_inputs(struct resolve *r, int n, char **paths, struct err *err)
 	for (k = 0; !rc && k < r->diff.paths[1].n; k++)
 		if (vec_push(&r->inputs, r->diff.paths[1].v[k]))
 			rc = err_nomem(err);
-	if (!rc && !r->inputs.n && vec_push(&r->inputs, r->input))
+	if (!rc && !r->inputs.n && vec_push(&r->inputs, unnamed_input(r)))
 		rc = err_nomem(err);
 	return rc;
 }

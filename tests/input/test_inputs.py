@@ -204,6 +204,16 @@ with open("x.folded", "rb") as f:
     tap.check(resolve("-", stdin=f)[1] == resolve("x.folded")[1], "folded from standard input: as from the file")
 p = subprocess.run(f"cat x.folded | {BIN}/resolve -", shell=True, stdout=subprocess.PIPE)
 tap.check(p.stdout == resolve("x.folded")[1], "folded from a pipe: as from the file")
+os.mkdir("elsewhere")
+for command in ("cat ../x.folded | {}", "{} < ../x.folded"):
+    p = subprocess.run(command.format(f"{BIN}/resolve"), shell=True, cwd="elsewhere", stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    tap.check(p.stdout == resolve("x.folded")[1].decode() and p.stderr == "resolve: no perf.data here: reading standard input\n", f"without a name, {command}: standard input, which is said",
+              p.stdout[:100], p.stderr)
+p = subprocess.run(f"{BIN}/resolve < /dev/null", shell=True, cwd="elsewhere", stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+tap.check(p.returncode == 2 and p.stderr == "resolve: perf.data: cannot open: No such file or directory\n", "not an empty one", p.stderr)
+shutil.copy("x.folded", "elsewhere/perf.data")
+p = subprocess.run(f"echo 'a;b 1' | {BIN}/resolve", shell=True, cwd="elsewhere", stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+tap.check(p.stdout == resolve("x.folded")[1].decode() and not p.stderr, "nor where there is a perf.data", p.stdout[:100], p.stderr)
 tap.check(all(name in resolve("--inputs")[1].decode() for name in ("perf.data", "pprof", "script", "bpftrace", "folded")) and
           b"flamegraph" in resolve("--formats")[1], "--inputs and --formats list what is read and written")
 code, out, err = resolve("/etc/passwd")
