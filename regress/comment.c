@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 enum { NAME_BYTES = 80 };
-/* Of the tree: frames from the root, and those up to the function. */
-enum { TREE_TOP = 2, TREE_END = 9, TREE_NAME = 60 };
+/* Of the tree: frames from the root, those up to the function, and on to what it calls. */
+enum { TREE_TOP = 2, TREE_END = 9, TREE_BELOW = 3, TREE_NAME = 60 };
 enum { TAIL_BYTES = 900 }; /* for the lines behind the tables */
 
 void report_code_span(struct text *t, const char *s, size_t most)
@@ -187,7 +187,7 @@ static void add_frame(struct text *t, const struct regress *g, size_t node, size
 static void add_tree(struct text *t, const struct regress *g, const struct finding *f)
 {
 	VEC(size_t) way = {0};
-	size_t node = f->n_paths ? f->paths[0].node : 0, i, left = 0, below;
+	size_t node = f->n_paths ? f->paths[0].node : 0, i, left = 0, below = TREE_BELOW;
 
 	for (i = node; i; i = g->both.v[i].parent)
 		/* Of one that calls itself, or is in two parts, the outermost. */
@@ -212,7 +212,6 @@ static void add_tree(struct text *t, const struct regress *g, const struct findi
 		if (!left || i < TREE_TOP || i >= TREE_TOP + left)
 			add_frame(t, g, way.v[way.n - 1 - i], i < TREE_TOP ? i : i - left + !!left);
 	}
-	below = f->kind == FINDING_INCL ? TREE_TOP : 0;
 	for (i = way.n - left + !!left; below-- && (node = follow(g, node)); i++)
 		add_frame(t, g, node, i);
 	text_str(t, "```\n");

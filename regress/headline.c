@@ -209,7 +209,8 @@ const char *report_inlines(const struct regress *g)
 		const struct finding *f = &g->findings.v[i];
 
 		if (f->kind != FINDING_TOTAL && verdict_is_gated(f->verdict) &&
-		    !g->info.v[f->key].is_kernel && lacks_lines(g, g->info.v[f->key].dso))
+		    !g->info.v[f->key].is_kernel && !g->info.v[f->key].is_vdso &&
+		    lacks_lines(g, g->info.v[f->key].dso))
 			return "no lines are known of a function that fails (no debug "
 			       "information, or a profile without lines): what was compiled into "
 			       "it counts as its own, also if it only moved there\n";

@@ -9,9 +9,12 @@
 /* A function in all runs. */
 struct key_info {
 	uint32_t name, dso; /* string ids in `names` */
-	uint32_t file[SIDE_N],
-		line[SIDE_N]; /* where it begins, as each side has it; 0: not known */
+	uint32_t file[SIDE_N];
+	/* Where it begins, as each side has it, or if that is not known its first line with
+	 * samples; 0: not known. */
+	uint32_t line[SIDE_N];
 	bool is_kernel, is_async, is_unknown;
+	bool is_vdso;	   /* the kernel's code that programs call */
 	bool is_interrupt; /* an interrupt, or beneath one */
 	enum key_entry entry;
 	uint32_t in_interrupt; /* the key of what it does beneath an interrupt; 0: none */

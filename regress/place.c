@@ -67,7 +67,7 @@ static bool is_of_project(const struct regress *g, uint32_t key)
 	uint32_t line;
 
 	file = regress_file(g, key, &line);
-	if (g->info.v[key].is_kernel)
+	if (g->info.v[key].is_kernel || g->info.v[key].is_vdso)
 		return false;
 	if (!folder)
 		return !is_of_system(file) && !is_of_system(module);

@@ -155,6 +155,8 @@ static void add_places(struct text *t, const struct regress *g, const struct fin
 	for (i = 0; f->n_callers > 1 && i < f->n_callers; i++) {
 		const struct finding_caller *c = &f->callers[i];
 
+		if (c->base < .5 && c->new < .5)
+			continue;
 		snprintf(line, sizeof line, "%14.0f -> %.0f samples a run from ", c->base, c->new);
 		text_str(t, line);
 		text_clean(t, regress_name(g, c->key), strlen(regress_name(g, c->key)));

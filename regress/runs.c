@@ -96,6 +96,7 @@ static uint32_t key_of_function(struct keyer *k, uint32_t function,
 	if (id == STRTAB_FAILED)
 		return id;
 	info = &k->g->info.v[id];
+	info->is_vdso |= l->mapping && m->kind == DSO_VDSO;
 	info->is_of_file |= l->mapping && m->kind == DSO_FILE;
 	info->is_folded[k->side] |= strstr(strtab_get(&k->p->strings, f->name), " [+") != NULL;
 	info->has_namesakes |= is_namesake(k, info, f->file);

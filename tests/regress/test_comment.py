@@ -75,6 +75,10 @@ kernel["app;main;serve;malloc;__do_sys_brk_[k];handle_mm_fault_[k]"] = 200
 code, r = findings("--base", *side("cold2", kernel), "--new", *side("pages2", {**kernel, "app;main;serve;malloc;__do_sys_brk_[k];handle_mm_fault_[k]": 500}))
 tap.check(code == 1, "what else the kernel does more fails", [(f["key"], f["verdict"]) for f in r["findings"]])
 
+# Most of a change is in what a function calls: the tree goes on to that.
+code, text = comment("--base", *side("quiet", {**BASE, "app;main;serve": 300}), "--new", *side("writes", {**BASE, "app;main;serve": 500, "app;main;serve;write;do_syscall_64;vfs_write": 900, "app;main;serve;write": 300}))
+tap.check(code == 1 and "do_syscall_64" in text.split("```")[1] and text.split("```")[1].splitlines()[-1].split()[-1] in ("do_syscall_64", "vfs_write"), "the tree goes on to where most of the change is", text)
+
 few = side("few", {**BASE, "app;main;serve;parse;hash": 1200}, 3)
 code, text = comment("--base", *base[:3], "--new", *few)
 tap.check(code == 0 and text.startswith("### Perhaps slower, not certain: `hash` ") and "fewer than 4 runs" in text.splitlines()[0], "three runs: the title says that it is not certain", text)

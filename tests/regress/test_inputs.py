@@ -13,7 +13,8 @@ tap = Tap()
 
 
 def pprof(path, files, stacks, event="cpu", began=0):
-    """files: (path, build id); stacks: (frames from the root, weight); a frame: (file, name or ""), file: an index, or None of the kernel."""
+    """files: (path, build id); stacks: (frames from the root, weight); a frame: (file, name or ""[, line]), file: an index, or None of the kernel.
+    Of no function it is said where it begins, as by compilers of Go before 1.20."""
     def field(n, data):
         return bytes([n << 3 | 2]) + varint.put(len(data)) + data
 
@@ -32,12 +33,13 @@ def pprof(path, files, stacks, event="cpu", began=0):
     for i, (name, build_id) in enumerate(files):
         where = (0xffffffff81000000 if name[0] == "[" else 0x400000) + 0x1000000 * i
         out += field(3, number(1, i + 1) + number(2, where) + number(3, where + 0x1000000) + number(5, word(name)) + number(6, word(build_id)))
-    for i, (f, name) in enumerate(frames):
+    for i, (f, name, *line) in enumerate(frames):
+        line = line[0] if line else 0
         f = len(files) - 1 if f is None else f
         at = (0xffffffff81000000 if f == len(files) - 1 else 0x400000) + 0x1000000 * f + 0x100 * i
-        out += field(4, number(1, i + 1) + number(2, f + 1) + number(3, at) + (field(4, number(1, i + 1) + number(2, 7)) if name else b""))
+        out += field(4, number(1, i + 1) + number(2, f + 1) + number(3, at) + (field(4, number(1, i + 1) + number(2, line or 7)) if name else b""))
         if name:
-            out += field(5, number(1, i + 1) + number(2, word(name)))
+            out += field(5, number(1, i + 1) + number(2, word(name)) + (number(4, word("/home/x/main.go")) if line else b""))
     for stack, weight in stacks:
         out += field(2, b"".join(number(1, frames.index(f) + 1) for f in reversed(stack)) + number(2, weight * 1000))
     out += b"".join(field(6, s.encode()) for s in strings)
@@ -97,6 +99,21 @@ for event, want in (("cpu-clock", 0), ("cpu", 0), ("off-cpu", 2), ("wall", 2)):
     for one, two in (sides, reversed(sides)):
         code, why = findings("--base", *one, "--new", *two)
         tap.check(code == want and (code != 2 or ("its event is" in why and event in why)), f"cpu-clock and {event}: status {want}, with the event", code, why)
+
+# ---- lines of functions of which it is not known where they begin, and what belongs to the project ---------------------
+def of_go(name, lines, vdso):
+    stacks = [([(0, "main.main", 90), (0, f"main.f{k}", 50 + k)], 1500 + 10 * k) for k in range(8)]
+    stacks += [([(0, "main.main", 90), (0, "main.order", line)], n) for line, n in lines.items()] + [([(0, "main.main", 90), (1, "__vdso_clock_gettime")], vdso)]
+    return [pprof(f"{name}-{i}.pb", [("/home/x/prog", name[:2] * 20), ("[vdso]", "")], [(stack, n + (i * (3 + k)) % 7) for k, (stack, n) in enumerate(stacks)]) for i in range(5)]
+
+
+p = regress("--base", *of_go("aa", {10: 300, 12: 400, 15: 500}, 400), "--new", *of_go("bb", {20: 300, 22: 2400, 25: 500}, 700), "--md", "go.md")
+with open("go.md") as f:
+    md = f.read()
+tap.check(p.returncode == 1 and "% of it at line 22\n" in p.stdout and "of it at line 20" not in p.stdout and "of it at line 25" not in p.stdout, "where a function begins is not known: the line that grew is, though it moved", p.stdout)
+tap.check("`main.order` (main.go:20)" in md.splitlines()[0] and "`main.go:22`" in md, "title and row have a line", md)
+order = [line.split("`")[1] for line in md.splitlines() if line.startswith("| REGRESSED")]
+tap.check(order == ["main.order", "__vdso_clock_gettime"] and "no lines are known" not in p.stdout, "the vdso is none of the project: its row is last, its lines are not missed", order, p.stdout)
 
 # ---- what confirms is not what flagged -------------------------------------------------------------------------------
 def timed(name, change, start):
