@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/strtab.h"
+#include "base/text.h"
 #include "browse/filters.h"
 #include "browse/page.h"
 
@@ -187,6 +188,7 @@ static int annotate(struct screen *s)
 	const struct model *m = s->model;
 	const struct row *row = current(s);
 	const char *name;
+	static const char option[] = "--annotate: ";
 	struct err err = {0};
 	char *text = NULL;
 	size_t n = 0;
@@ -210,7 +212,8 @@ static int annotate(struct screen *s)
 		page_show(name, text, n);
 	else
 		snprintf(s->note, sizeof s->note, "%.60s%s%.90s", err.source,
-			 *err.source ? ": " : "", err.what);
+			 *err.source ? ": " : "",
+			 err.what + (str_starts_with(err.what, option) ? strlen(option) : 0));
 	free(text);
 	return rc == -ERR_NOMEM ? -1 : 0;
 }

@@ -160,8 +160,7 @@ static int no_function(struct annotation *a, struct err *err)
 
 	if (into)
 		return err_set(err, ERR_NOT_FOUND, NULL,
-			       "--annotate: %s is inlined, so its code is in that of others: "
-			       "--annotate '%s'",
+			       "--annotate: %s is inlined: --annotate '%s' shows its code",
 			       a->opt->function, strtab_get(&a->p->strings, into));
 	if (is_in_stacks(a))
 		return err_set(err, ERR_NOT_FOUND, NULL,

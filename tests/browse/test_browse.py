@@ -185,6 +185,23 @@ try:
     t.shows(r"^status 0$", "q")
 finally:
     t.close()
+with open("mixed.c", "w") as f:
+    f.write("static inline __attribute__((always_inline)) int mix(int n)\n{\n\treturn n * 7 + 1;\n}\nint hot(int n)\n{\n\treturn mix(n);\n}\n"
+            "void _start(void)\n{\n\tfor (int i = 0;;)\n\t\ti = hot(i);\n}\n")
+run(["gcc", "-g", "-O0", "-no-pie", "-fno-pie", "-static", "-nostdlib", "-o", "mixed", "mixed.c"])
+address, size = (int(x, 16) for x in re.search(r"^([0-9a-f]+) ([0-9a-f]+) T hot$", run(["nm", "-S", "mixed"]).stdout, re.M).groups())
+r = Recording(arch=os.uname().machine)
+r.comm(9, "mixed", 1)
+r.mmap2(9, 0x400000, 0x10000, 0, os.path.abspath("mixed"), 2)
+for i in range(size):
+    r.sample(9, address + i, 10 + i)
+t = Terminal(RESOLVE, "-q", "--no-cache", r.write("mixed.data"))
+try:
+    t.shows(r"% [-+ ] mix")
+    t.shows(r"^mix is inlined: --annotate 'hot' shows its code", "/", "mix", "Enter", "a")
+    t.shows(r"^status 0$", "q")
+finally:
+    t.close()
 t = Terminal(RESOLVE, "-q", "base.folded")
 try:
     t.shows(r"50\.00%")
