@@ -179,6 +179,22 @@ static double median_ratio(const struct family *f, size_t run, struct ratio *q)
 	return q[i].ratio;
 }
 
+/* What most of the time says, unless as many functions agree with no adjustment at all: where half
+ * of them got slower alike, the median is among these. */
+static void start_without_totals(struct family *f, double *size, struct ratio *q)
+{
+	double one[RUNS_MAX], sum[RUNS_MAX];
+	size_t r;
+
+	for (r = 0; r < f->runs; r++) {
+		size[r] = median_ratio(f, r, q);
+		one[r] = 1;
+	}
+	to_mean_one(size, f->runs);
+	if (sum_stable(f, one, sum) >= sum_stable(f, size, sum))
+		memcpy(size, one, f->runs * sizeof *size);
+}
+
 /* Starts with the runs' totals, or, if too few functions agree with these, with what most of them
  * say; then repeatedly takes the functions that do not change with the present factors to compute
  * the next ones. Returns 1; 0: there are too few; -1: out of memory. */
@@ -196,11 +212,8 @@ static int stable_sizes(struct family *f, double *size)
 		for (r = 0; r < f->runs; r++)
 			size[r] += f->counts[i * f->runs + r];
 	to_mean_one(size, f->runs);
-	if (sum_stable(f, size, next) < STABLE_MIN) {
-		for (r = 0; r < f->runs; r++)
-			size[r] = median_ratio(f, r, q);
-		to_mean_one(size, f->runs);
-	}
+	if (sum_stable(f, size, next) < STABLE_MIN)
+		start_without_totals(f, size, q);
 	free(q);
 	for (round = 0; round < 6; round++) {
 		if (sum_stable(f, size, next) < STABLE_MIN)
