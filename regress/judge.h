@@ -110,6 +110,8 @@ int tell_namesakes(struct regress *g, struct err *err);
 /* ---- where.c */
 /* Finds the stacks, lines and callers with most of the change. Returns 0, or -1 when out of memory.
  */
+/* Is most of the change beneath a system call that the base never made? */
+bool is_of_new_call(const struct judge *j, const struct finding *f);
 int add_paths(const struct judge *j, struct finding *f);
 
 #endif

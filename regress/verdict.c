@@ -118,7 +118,12 @@ static int judge_self(struct judge *j, struct err *err)
 			f.p = v->p_down;
 			f.p_adjusted = v->q_down;
 		}
-		if (add_paths(j, &f) || push(g, &f, err))
+		if (add_paths(j, &f))
+			return err_nomem(err);
+		/* A call that was added has the kernel do it. */
+		if (f.verdict == VERDICT_ENVIRONMENT && is_of_new_call(j, &f))
+			f.verdict = VERDICT_SUSPECT;
+		if (push(g, &f, err))
 			return err_nomem(err);
 	}
 	return 0;

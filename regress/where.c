@@ -140,3 +140,17 @@ int add_paths(const struct judge *j, struct finding *f)
 	lines_of(j->g, j->s, f);
 	return add_callers(j->g, f);
 }
+
+bool is_of_new_call(const struct judge *j, const struct finding *f)
+{
+	const struct regress *g = j->g;
+	size_t at = f->n_paths && f->paths[0].share > .5 ? f->paths[0].node : 0;
+
+	for (; at; at = g->both.v[at].parent) {
+		const uint32_t key = g->both.v[at].key;
+
+		if (g->info.v[key].is_kernel && str_starts_with(regress_key(g, key), "sys_"))
+			return is_new(&g->incl.v[key]);
+	}
+	return false;
+}

@@ -83,4 +83,12 @@ code, text, md = said(side("ignored-was", COMMON), side("ignored", {**COMMON, "w
 code, r = findings("--base", "ignored-was", "--new", "ignored", "--budget", "rules", "--total", "50%")
 tap.check(code == 0 and of(r, "ignored") == {("work_7", "self")} and "1 ignored by the budget" in text.splitlines()[0] and "environment" not in text, "what a rule ignores is not the environment's", text, of(r, "environment"))
 
+# ---- what the program has the kernel do is not the environment's ---------------------------------------------------------
+SLEEP = "nanosleep_[k];do_syscall_64_[k];__x64_sys_clock_nanosleep_[k];do_nanosleep_[k];schedule_[k];finish_task_switch_[k]"
+WRITE = "write_[k];do_syscall_64_[k];__x64_sys_write_[k];schedule_[k];finish_task_switch_[k]"
+SHORT = {name: n // 20 for name, n in COMMON.items()}
+for name, was, now, want in (("a sleep is added", {}, {SLEEP: 60}, "suspect"), ("writes wait longer", {WRITE: 60}, {WRITE: 160}, "environment")):
+    code, r = findings("--base", *side("waits-was", {**SHORT, **was}), "--new", *side("waits", {**SHORT, **now}), "--total", "50%")
+    tap.check(("finish_task_switch", "self") in of(r, want), f"{name}: {want}", code, [(f["key"], f["kind"], f["verdict"]) for f in r["findings"]])
+
 tap.end()
