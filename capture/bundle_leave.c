@@ -1,8 +1,10 @@
 /* bundle_leave.c - lets file systems go that are not capture's own, and keeps copies of their
  * files.
  *
- * A process that has ended maps nothing any more. Whether others, its children, map a file still is
- * not looked for: that they do not see whether we have it open or a copy. */
+ * Who waits for a process may unmount as soon as it has ended, before any record of that is read:
+ * so files are copied while they are mapped. What is too much for that is copied when its process
+ * has ended, at once. A process that has ended maps nothing any more. Whether others, its children,
+ * map a file still is not looked for: that they do not see whether we have it open or a copy. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,15 +15,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/threads.h"
 #include "base/vec.h"
 #include "capture/bundle_pins.h"
 
-#define LOOK_NS	 100000000ull	/* when a process has ended */
-#define IDLE_NS	 2000000000ull	/* libraries are unmapped without a record */
-#define COPY_MAX (256ull << 20) /* bytes of all copies */
-#define CHUNK	 (1u << 20)
+#define LOOK_NS	  1000000ull	 /* when a process has ended */
+#define LOOK_PART 50		 /* looking takes at most this part of the time */
+#define IDLE_NS	  2000000000ull	 /* libraries are unmapped without a record */
+#define EARLY_MAX (128ull << 20) /* bytes of all copies while processes live */
+#define COPY_MAX  (256ull << 20) /* and after these */
+#define CHUNK	  (1u << 20)
 
 void pins_begin_leaving(struct pins *p)
 {
@@ -95,13 +100,40 @@ static void *copy_all(void *pins)
 	struct pins *p = pins;
 	size_t i;
 
-	for (i = 0; i < p->copies.n; i++)
-		p->copies.v[i].to = copy_file(p->copies.v[i].from);
+	for (i = 0; i < p->copies.n; i++) {
+		struct pinned_copy *c = &p->copies.v[i];
+		const int to = copy_file(c->fd);
+
+		/* The copy takes the place of the file, which is closed. */
+		c->is_done = to >= 0 && dup3(to, c->fd, O_CLOEXEC) >= 0;
+		if (to >= 0)
+			close(to);
+	}
 	atomic_store(&p->has_copied, true);
 	return NULL;
 }
 
-/* The copies take the places of the files, which are closed. */
+static void end_copy(struct pins *p, const struct pinned_copy *c)
+{
+	struct pinned_file *f = c->is_text ? NULL : &p->files.v[c->index];
+
+	if (f && c->is_done)
+		f->is_copy = true;
+	if (c->is_done)
+		return;
+	if (c->is_early) { /* later */
+		f->is_foreign = true;
+		p->n_foreign++;
+		p->copied_bytes -= c->bytes;
+		return;
+	}
+	close(c->fd);
+	*(f ? &f->fd : &p->texts.v[c->index].fd) = -1;
+	if (f)
+		f->is_copy = true;
+	p->too_much++;
+}
+
 static void end_copies(struct pins *p)
 {
 	size_t i;
@@ -110,16 +142,8 @@ static void end_copies(struct pins *p)
 		return;
 	pthread_join(p->copier, NULL);
 	p->copies_now = false;
-	for (i = 0; i < p->copies.n; i++) {
-		const struct pinned_copy *c = &p->copies.v[i];
-		int *fd = c->is_text ? &p->texts.v[c->index].fd : &p->files.v[c->index].fd;
-
-		close(c->from);
-		*fd = c->to;
-		if (!c->is_text)
-			p->files.v[c->index].is_copy = true;
-		p->too_much += c->to < 0;
-	}
+	for (i = 0; i < p->copies.n; i++)
+		end_copy(p, &p->copies.v[i]);
 	p->copies.n = 0;
 }
 
@@ -135,19 +159,33 @@ static void start_copies(struct pins *p)
 	}
 }
 
-/* True: it was taken on, else it is to be closed. */
-static bool add_copy(struct pins *p, int fd, size_t index, bool is_text)
+/* True: it was taken on. */
+static bool add_copy(struct pins *p, struct pinned_copy c, uint64_t max)
 {
-	const struct pinned_copy c = {.index = index, .is_text = is_text, .from = fd, .to = -1};
 	struct stat st;
 
-	if (fstat(fd, &st) || (uint64_t)st.st_size > COPY_MAX - p->copied_bytes ||
-	    vec_push(&p->copies, c)) {
-		p->too_much++;
+	if (fstat(c.fd, &st) || max < p->copied_bytes ||
+	    (uint64_t)st.st_size > max - p->copied_bytes)
 		return false;
-	}
-	p->copied_bytes += (uint64_t)st.st_size;
+	c.bytes = (uint64_t)st.st_size;
+	if (vec_push(&p->copies, c))
+		return false;
+	p->copied_bytes += c.bytes;
 	return true;
+}
+
+/* Those that were mapped since the last time. */
+static void copy_early(struct pins *p)
+{
+	for (; p->n_early < p->files.n; p->n_early++) {
+		struct pinned_file *f = &p->files.v[p->n_early];
+		const struct pinned_copy c = {.index = p->n_early, .fd = f->fd, .is_early = true};
+
+		if (!f->is_foreign || !add_copy(p, c, EARLY_MAX))
+			continue;
+		f->is_foreign = false;
+		p->n_foreign--;
+	}
 }
 
 /* ---- what has ended -------------------------------------------------------------------------- */
@@ -168,8 +206,9 @@ static void leave_file(struct pins *p, size_t i)
 
 	f->is_foreign = false;
 	p->n_foreign--;
-	if (add_copy(p, f->fd, i, false))
+	if (add_copy(p, (struct pinned_copy){.index = i, .fd = f->fd}, COPY_MAX))
 		return;
+	p->too_much++;
 	close(f->fd);
 	f->fd = -1;
 	f->is_copy = true;
@@ -194,7 +233,11 @@ static void leave_text(struct pins *p, const struct pinned_root *r, const char *
 	if ((path && !t.path) || vec_push(&p->texts, t)) {
 		close(t.fd);
 		free(t.path);
-	} else if (!add_copy(p, t.fd, p->texts.n - 1, true)) {
+	} else if (!add_copy(p,
+			     (struct pinned_copy){
+				     .index = p->texts.n - 1, .fd = t.fd, .is_text = true},
+			     COPY_MAX)) {
+		p->too_much++;
 		close(t.fd);
 		p->texts.v[p->texts.n - 1].fd = -1;
 	}
@@ -217,15 +260,10 @@ static void leave_root(struct pins *p, struct pinned_root *r)
 	p->n_foreign--;
 }
 
-void pins_look(struct pins *p, uint64_t now_ns)
+static void look_for_ended(struct pins *p, uint64_t now_ns)
 {
 	size_t i;
 
-	if (p->copies_now && atomic_load(&p->has_copied))
-		end_copies(p);
-	if (!p->n_foreign || p->copies_now ||
-	    now_ns - p->looked_ns < (p->looks ? LOOK_NS : IDLE_NS))
-		return;
 	p->looks = false;
 	p->looked_ns = now_ns;
 	for (i = 0; i < p->files.n; i++)
@@ -234,6 +272,25 @@ void pins_look(struct pins *p, uint64_t now_ns)
 	for (i = 0; i < p->roots.n; i++)
 		if (p->roots.v[i].is_foreign && !lives(p->roots.v[i].pid))
 			leave_root(p, &p->roots.v[i]);
+	p->look_ns = (clock_ns() - now_ns) * LOOK_PART;
+}
+
+static bool is_due(const struct pins *p, uint64_t now_ns)
+{
+	const uint64_t wait_ns = p->look_ns > LOOK_NS ? p->look_ns : LOOK_NS;
+
+	return now_ns - p->looked_ns >= (p->looks ? wait_ns : IDLE_NS);
+}
+
+void pins_look(struct pins *p, uint64_t now_ns)
+{
+	if (p->copies_now && atomic_load(&p->has_copied))
+		end_copies(p);
+	if (!p->n_foreign || p->copies_now)
+		return;
+	copy_early(p);
+	if (is_due(p, now_ns))
+		look_for_ended(p, now_ns);
 	start_copies(p);
 }
 

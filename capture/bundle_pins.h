@@ -4,8 +4,9 @@
  * that it was in may be gone. /proc/PID/map_files leads to the very file while it is mapped.
  *
  * What is open keeps its file system from being unmounted. One that capture itself does not live on
- * (a container's, a volume, a private mount namespace) is let go when the process that mapped the
- * file last has: a thread copies the file into memory, and the copy takes its place. */
+ * (a container's, a volume, a private mount namespace) is let go as soon as a thread has copied the
+ * file into memory: the copy takes its place. What is too much for that is let go when the process
+ * that mapped it last has ended, and so are roots. */
 #ifndef CAPTURE_BUNDLE_PINS_H
 #define CAPTURE_BUNDLE_PINS_H
 
@@ -50,7 +51,10 @@ struct pinned_text {
 struct pinned_copy {
 	size_t index;
 	bool is_text;
-	int from, to;
+	bool is_early; /* its process lives */
+	bool is_done;
+	int fd; /* of the file, then of its copy */
+	uint64_t bytes;
 };
 
 /* A process that runs code without a file: where its JIT compiler's files are. */
@@ -78,6 +82,8 @@ struct pins {
 	size_t n_foreign;
 	bool looks; /* a process has ended since the last look */
 	uint64_t looked_ns;
+	uint64_t look_ns; /* how long after that one the next may follow */
+	size_t n_early;	  /* of the files, looked at for a copy while they are mapped */
 	VEC(struct pinned_text) texts;
 	VEC(struct pinned_text) dumps; /* jitdumps of living processes; fd -1 */
 	VEC(struct pinned_copy) copies;
