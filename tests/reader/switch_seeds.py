@@ -19,9 +19,19 @@ def switch(i, wide):
     return struct.pack("<IHH", kind, (i % 2) << 13, 40 + len(other)) + other + struct.pack("<IIQIIQ", 5 + i // 2 % 3, 5 + i // 2 % 3, 1000 + 300 * i, 0, 0, 10)
 
 
+def mark(tid, cpu, out):
+    """What capture writes of a pause or a cgroup's threads (reader/switch_marks.h)."""
+    return struct.pack("<IHHIIQIIQ", packed_switches.SWITCH, out << 13, 40, tid, tid, 1000, cpu % (1 << 32), 0, 10)
+
+
+def fork(tid, parent, time):
+    return struct.pack("<IHHIIIIQIIQIIQ", 7, 0, 64, tid, parent, tid, parent, time, parent, parent, time, 0, 0, 10)
+
+
+MARKS = mark(0, -1, 1) + mark(0, -1, 0) + mark(0, -2, 0) + mark(5, -2, 0) + fork(6, 5, 1500) + fork(7, 9, 1600)
 for wide in (False, True):
     for follows in (False, True):
-        records = NAME + packed_switches.pack([switch(i, wide) for i in range(20)], follows)
+        records = NAME + MARKS + packed_switches.pack([switch(i, wide) for i in range(20)], follows) + mark(7, -2, 1)
         with open(f"switches-{wide}-{follows}.file", "wb") as f:
             f.write(perffile.perf_data(ATTR, records))
         with open(f"switches-{wide}-{follows}.pipe", "wb") as f:
