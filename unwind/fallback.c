@@ -335,6 +335,24 @@ static bool innermost_step(struct walk *w, struct cursor *c, const struct map *m
 	       link_register_step(w, c, map);
 }
 
+/* True if functions at and before `ip` push the frame pointer, which Erlang's compiled code does
+ * with +JPperf true only (beam_asm.hpp: emit_enter_frame()). Else the register says nothing. */
+static bool keeps_fp_of_erlang(struct walk *w, uint64_t ip)
+{
+	static const uint8_t ways[][4] = {{0x55, 0x48, 0x89, 0xe5}, {0x55, 0x48, 0x8b, 0xec}};
+	struct jit_memory m;
+	uint64_t at;
+
+	if (!jit_memory_find(w, ip, &m))
+		return false;
+	at = ip - m.start > LOOK_BACK_BYTES ? ip - LOOK_BACK_BYTES : m.start;
+	for (; at < ip && m.n - (at - m.start) >= sizeof ways[0]; at++)
+		if (!memcmp(m.bytes + (at - m.start), ways[0], sizeof ways[0]) ||
+		    !memcmp(m.bytes + (at - m.start), ways[1], sizeof ways[1]))
+			return true;
+	return false;
+}
+
 /* Why a stack of Erlang ends. Its compiled code has stacks of its own, on which the first function
  * of a process has 0 for the frame pointer, and calls C on the thread's: what is copied of one says
  * nothing of the other (beam_asm.hpp, emit_enter_runtime()). */
@@ -344,7 +362,8 @@ static enum unwind_stop erlang_stop(struct walk *w, const struct cursor *c, enum
 	    !runs_erlang(w))
 		return stop;
 	if (!c->fp)
-		return c->how == FRAME_SAMPLE ? stop : UNWIND_STOP_END;
+		return c->how != FRAME_SAMPLE && keeps_fp_of_erlang(w, c->ip) ? UNWIND_STOP_END
+									      : stop;
 	return c->is_return_address && !is_jit(w->next[-2].map) &&
 			       c->fp - w->memory.sp >= w->s->user_stack_bytes
 		       ? UNWIND_STOP_SWITCHED

@@ -5,6 +5,7 @@ By construction: in tests/programs/cycle.erl f0 calls f1, f1 calls f2 (once by a
 and frame pointers: none of these functions may be left out of a stack, and it must reach its root. The C functions that Erlang calls run
 on the thread's stack while the process' own is not copied: such a stack must say that it goes on elsewhere."""
 import collections
+import json
 import os
 import re
 import shutil
@@ -14,6 +15,14 @@ sys.path.insert(0, os.path.join(os.environ["TOP"], "tests", "e2e"))
 from common import CAPTURE, NO_EVENTS, PROGRAMS, RESOLVE, Tap, folded, have, need_events, resolve, run  # noqa: E402
 
 tap = Tap()
+
+
+def without_frame_pointers():
+    """As Erlang is without a flag, nothing says where the stack of a process begins: none that ends in its code has reached a root."""
+    run([CAPTURE, "-q", "-F", "999", "-e", "cpu-clock:u", "-o", "bare.data", "--", "erl", "-noshell", "-run", "cycle", "main", "800"])
+    samples = [json.loads(line) for line in run([RESOLVE, "-q", "-f", "jsonl", "bare.data"]).stdout.splitlines()]
+    ends = collections.Counter(s.get("stop") for s in samples if re.search(r"/perf-\d+\.map$", s["stack"][-1].get("dso") or ""))
+    tap.check(sum(ends.values()) > 100 and not ends["END"], f"without frame pointers: of {sum(ends.values())} stacks none says that it is whole", ends)
 
 
 def main():
@@ -46,6 +55,7 @@ def main():
     n, roots, switched = stats["user_stacks"], stats["root"], stats["switched"]
     tap.check(n > 300 and roots + switched >= 0.98 * n,
               f"of {n} stacks {roots} reach the root, {switched} are of C that Erlang has called, and say so", stats)
+    without_frame_pointers()
     tap.check(switched * 10 < n or roots >= 0.9 * n or "Erlang" in said, "it is said where these go on", said)
     return 0
 
