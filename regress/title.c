@@ -25,13 +25,21 @@ static bool add_total(struct text *t, const struct regress *g, const struct find
 }
 
 /* Of next to nothing a growth says little: its part of the whole says more. Of what took a part of
- * another's time: what is left of it. */
+ * another's time: what is left of it; of what only changed its place: the other. */
 static void add_growth(struct text *t, const struct regress *g, const struct finding *f)
 {
 	char line[96];
 
 	if (f->limit > 0) {
 		report_growth(t, f);
+		return;
+	}
+	if (finding_is_elsewhere(g, f) && f->related != UINT32_MAX) {
+		if (f->verdict == VERDICT_MOVED && f->how != MOVED_RENAMED)
+			text_str(t, f->new > f->base ? "from " : "to ");
+		else
+			text_str(t, f->new > f->base ? "instead of " : "now ");
+		report_code_span(t, regress_name(g, f->related), NAME_MAX_BYTES / 2);
 		return;
 	}
 	if (f->verdict <= VERDICT_NEW && f->related != UINT32_MAX && f->taken > 0) {
