@@ -124,8 +124,9 @@ static int open_mapped(const struct mmap2 *m)
 	    snprintf(name, sizeof name, "/proc/%" PRIu32 "/root%s", m->pid, m->path) <
 		    (int)sizeof name)
 		fd = rooted_open(NULL, name, true);
-	/* No path leads to what is in memory only, or was deleted, but the process itself does. */
-	if (fd < 0 && m->has_build_id && ends_in_deleted(m->path)) {
+	/* No path leads to what is in memory only, was deleted, or is too deep, but the process
+	 * itself does. */
+	if (fd < 0 && m->has_build_id && (ends_in_deleted(m->path) || mmap2_is_too_long(m))) {
 		snprintf(name, sizeof name, "/proc/%" PRIu32 "/exe", m->pid);
 		fd = open(name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	}
@@ -422,7 +423,7 @@ void pins_note(struct pins *p, const uint8_t *rec, size_t n)
 	if (!mmap2_parse(rec, n, &m) || mmap2_is_data(&m) || !(m.prot & PROT_EXEC) ||
 	    (m.misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER)
 		return;
-	if (m.path[0] == '/' && m.path[1] != '/')
+	if ((m.path[0] == '/' && m.path[1] != '/') || mmap2_is_too_long(&m))
 		pin_file(p, &m, rec);
 	else if (m.path[0] == '/' && (m.has_build_id || !m.ino))
 		pin_root(p, m.pid);

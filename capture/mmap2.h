@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "reader/format.h"
 
@@ -27,6 +28,11 @@ bool mmap2_parse(const uint8_t *rec, size_t n, struct mmap2 *ret);
 static inline bool mmap2_is_data(const struct mmap2 *m)
 {
 	return m->misc & PERF_RECORD_MISC_MMAP_DATA;
+}
+/* A file whose path is longer than the kernel tells (perf_event_mmap_event()). */
+static inline bool mmap2_is_too_long(const struct mmap2 *m)
+{
+	return !strcmp(m->path, "//toolong");
 }
 
 #endif

@@ -371,6 +371,10 @@ static struct elf_image *find_by_path(struct finder *f)
 	path_of(dso, path, &check.must_match_id);
 	if (path[0] == '[' || !path[0])
 		return NULL;
+	if (!strncmp(path, "//", 2)) { /* no path: the kernel could not tell it */
+		finder_note(f, path, MODULE_MISS_NO_FILE, "its path was too long to be recorded");
+		return NULL;
+	}
 	img = is_doubtful(f, path) ? find_in_process(f) : NULL;
 	if (img)
 		return img;

@@ -48,7 +48,10 @@ static const struct {
 	{"/dev/shm/", true, DSO_FILE},
 	{"/dev/hugepages/", true, DSO_FILE},
 	{"/dev/", true, DSO_UNKNOWN},
-	{"//", true, DSO_UNKNOWN}, /* //enomem, //toolong: the kernel could not make the name */
+	/* Of a path of 4096 bytes or more: it is in no /proc, but its build id leads to the file.
+	 */
+	{"//toolong", false, DSO_FILE},
+	{"//", true, DSO_UNKNOWN}, /* //enomem: the kernel could not make the name */
 };
 
 enum dso_kind dso_kind_user(const char *path, uint32_t map_flags)

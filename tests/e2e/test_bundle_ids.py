@@ -62,8 +62,29 @@ def twins():
               "--unbundle makes no link by it, and says so", p.stderr)
 
 
+def deep():
+    """Of a path of more than 4096 bytes the kernel says only "//toolong": the file is found while it runs, and where it was not, that is said."""
+    compiled("deepest")
+    here = os.getcwd()
+    for _ in range(20):
+        os.makedirs("d" * 250, exist_ok=True)
+        os.chdir("d" * 250)
+    shutil.copy(f"{here}/deepest", "deepest")
+    try:
+        run([CAPTURE, *SAMPLE, "--bundle", "-o", f"{here}/x.data", "--", "./deepest"])
+        run([CAPTURE, *SAMPLE, "--bundle=none", "-o", f"{here}/n.data", "--", "./deepest"])
+    finally:
+        os.chdir(here)
+    for what, p in ("here", run([RESOLVE, "-q", "x.data"], check=False)), ("elsewhere", elsewhere("x.data", check=False)):
+        tap.check(names(p.stdout, "deepest", "inner_deepest") > 95, f"a path that is too long, {what}", p.stdout[:500], p.stderr)
+    p = run([RESOLVE, "--stats", "n.data"], check=False)
+    tap.check("mapping without a file" not in p.stderr and "file not found" in p.stderr and "//toolong" in p.stderr, "without the file that is said", p.stderr)
+    shutil.rmtree("d" * 250)
+
+
 if RESOLVE_NOWHERE:
     stripped_copy()
     twins()
+    deep()
 else:
     tap.skip("files with one build id", "no other root can be entered here")

@@ -383,7 +383,8 @@ static void test_user_kinds(void **state)
 		{"[vsyscall]", "[vsyscall]", DSO_UNKNOWN},
 		{"[uprobes]", "[uprobes]", DSO_UNKNOWN},
 		{"/dev/dri/card0", "/dev/dri/card0", DSO_UNKNOWN},
-		{"//toolong", "//toolong", DSO_UNKNOWN},
+		{"//toolong", "//toolong", DSO_FILE},
+		{"//enomem", "//enomem", DSO_UNKNOWN},
 		{"anon_inode:[perf_event]", "anon_inode:[perf_event]", DSO_UNKNOWN},
 	};
 
