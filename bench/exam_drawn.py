@@ -22,6 +22,7 @@ import exam_tree  # noqa: E402
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BIN = os.environ.get("BIN", os.path.join(TOP, "bin"))
 DRAWN = [kind for kind, (how, _) in exam_tree.KINDS.items() if how is not exam_tree.same]
+SEVERAL = "several of these"
 
 
 def stacks(program, name="serve", above=("prog", "main"), inline_frames=False):
@@ -59,12 +60,22 @@ def draw(path, work, rng, samples):
     return path
 
 
+def change(program, kind, seed):
+    how = {**exam_tree.KINDS, **exam_tree.SLOWER, "none": (exam_tree.same, None)}[kind][0]
+    return how(program, random.Random(f"{seed}{kind}"))
+
+
+def several(program, seed):
+    """Two to four kinds, one after the other. What was lost by one of them must not be taken for what another won."""
+    rng = random.Random(f"{seed}{SEVERAL}")
+    return [name for kind in rng.sample(DRAWN, rng.randint(2, 4)) for name in change(program, kind, seed)]
+
+
 def job(seed, kind, folder, runs=5, samples=5000, inline_frames=False):
     """(exit status, report, what the change touched)"""
     program = exam_tree.generate(seed)
     changed = copy.deepcopy(program)
-    how = {**exam_tree.KINDS, **exam_tree.SLOWER, "none": (exam_tree.same, None)}[kind][0]
-    touched = how(changed, random.Random(f"{seed}{kind}"))
+    touched = several(changed, seed) if kind == SEVERAL else change(changed, kind, seed)
     rng = random.Random(f"{seed}{kind}runs")
     sides = [[draw(f"{folder}/{side}-{i}.folded", stacks(p, inline_frames=inline_frames), rng, samples) for i in range(runs)] for side, p in (("base", program), ("new", changed))]
     p = subprocess.run([f"{BIN}/regress", "-q", "--json", "-", "--base", *sides[0], "--new", *sides[1]], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -88,7 +99,7 @@ def main():
     p.add_argument("-v", action="store_true")
     a = p.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        for kind in ["none", *DRAWN, *exam_tree.SLOWER]:
+        for kind in ["none", *DRAWN, SEVERAL, *exam_tree.SLOWER]:
             if a.only and a.only not in kind:
                 continue
             red = found = 0

@@ -54,6 +54,18 @@ static double paid_of(const struct judge *j, uint32_t k, const double beneath[SI
 	return j->traded[k] ? fmax(in, 0) : fmin(in, fmax(in - change(j, &j->g->self.v[k]), 0));
 }
 
+/* What was inlined into a function that wandered, or outlined from it, is a part of it. */
+static void add_partners(const struct judge *j, bool *whole, bool *skip)
+{
+	uint32_t k, to;
+
+	for (k = 0; whole && skip && k < j->g->info.n; k++) {
+		to = j->moved[k].to;
+		if (whole[k] && to != NONE && !j->flagged[to] && !j->traded[to])
+			whole[to] = skip[to] = true;
+	}
+}
+
 int count_net(const struct judge *j, uint32_t key, bool grew, double *counts, struct net *net)
 {
 	const struct regress *g = j->g;
@@ -79,6 +91,7 @@ int count_net(const struct judge *j, uint32_t key, bool grew, double *counts, st
 			net->most = k;
 		}
 	}
+	add_partners(j, whole, skip);
 	for (r = 0; ok && r < g->runs.n; r++) {
 		ok = !run_count_of(&g->trees.v[r], key, skip, grew ? j->accepted : j->none,
 				   &counts[r]);
