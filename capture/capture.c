@@ -506,6 +506,9 @@ int recording_end_switches(struct recording *r, uint64_t begin_ns, uint64_t end_
 		rc = switch_add_sleepers(&r->drain, end_ns - begin_ns, end_ns, err);
 	if (!rc)
 		rc = switch_mark_leavers(&r->drain, end_ns, err);
+	/* Each moment in between belongs to some wait. */
+	r->drain.first_sample_ns = begin_ns;
+	r->drain.last_sample_ns = end_ns;
 	return rc ? rc : switch_mark_time(&r->drain, end_ns, err);
 }
 

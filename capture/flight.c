@@ -132,7 +132,7 @@ static int write_window(struct recording *r, const char *path, uint64_t end_ns, 
 	if (r->drain.switched)
 		rc = recording_end_switches(r, begin_ns, end_ns, err);
 	r->result->samples = has.samples + r->result->samples - before;
-	if (has.first_sample_ns)
+	if (has.first_sample_ns && !r->drain.switched)
 		r->drain.first_sample_ns = has.first_sample_ns;
 	if (!rc)
 		rc = append_losses(r, begin_ns, err);

@@ -229,7 +229,7 @@ static void add_sample(struct jsonl *j, const struct profile_log_entry *e)
 	}
 	if (is_shown(j, SCRIPT_COMM))
 		add_string(t, p, "comm", e->comm);
-	if (has & PERF_SAMPLE_CPU && is_shown(j, SCRIPT_CPU))
+	if (has & PERF_SAMPLE_CPU && is_shown(j, SCRIPT_CPU) && e->cpu != UINT32_MAX)
 		add_number(t, "cpu", e->cpu);
 	if (is_shown(j, SCRIPT_EVENT))
 		add_string(t, p, "event", p->events.v[e->event].name);

@@ -303,7 +303,11 @@ static void add_header(struct script *s, const struct profile_log_entry *e)
 	add_task(s, e, f);
 	if (f & SCRIPT_CPU) {
 		text_char(t, '[');
-		text_digits(t, e->cpu, 3);
+		/* As perf writes that none is known. */
+		if (e->cpu == UINT32_MAX)
+			text_str(t, "-01");
+		else
+			text_digits(t, e->cpu, 3);
 		text_str(t, "] ");
 	}
 	if (f & SCRIPT_MISC)

@@ -224,6 +224,18 @@ static void note_unwoken(struct switch_thread *t, uint64_t ns)
 		t->unwoken_ns += ns;
 }
 
+/* What it waits for now says nothing of what it waited for then. */
+static int end_early(struct perf_file *f, struct switch_thread *t, uint64_t ns)
+{
+	const struct switches *w = &f->switches;
+	const uint64_t begin_ns = t->since_ns > ns ? t->since_ns - ns : 0;
+
+	if (t->kind == SWITCH_WAITS)
+		f->stats.switches.early_ns += ns;
+	return deliver_bare(f, t->pid, t->tid, begin_ns, w->events[t->kind], ns,
+			    t->kind == SWITCH_READY ? TASK_READY : "waiting");
+}
+
 /* Adds a time that is over to those that are about as long. */
 static int share(struct perf_file *f, struct switch_thread *t, uint64_t ns)
 {
@@ -231,11 +243,8 @@ static int share(struct perf_file *f, struct switch_thread *t, uint64_t ns)
 	int rc = 0;
 
 	note_unwoken(t, ns);
-	if (t->state == SWITCH_UNKNOWN) {
-		/* What it waits for now says nothing of what it waited for then. */
-		t->early_ns += ns;
-		return 0;
-	}
+	if (t->state == SWITCH_UNKNOWN)
+		return end_early(f, t, ns);
 	if (t->own) {
 		rc = flush(f, t->kind, s);
 		s->held = t->own;
@@ -406,7 +415,6 @@ void switches_note_parent(struct perf_file *f, uint32_t tid, uint32_t parent_tid
 static int end_kind(struct perf_file *f, struct switch_thread *t, int kind)
 {
 	const struct switches *w = &f->switches;
-	const uint64_t early_ns = kind == SWITCH_WAITS ? t->early_ns : 0;
 	uint64_t bare_ns = 0;
 	int rc = 0;
 
@@ -416,8 +424,6 @@ static int end_kind(struct perf_file *f, struct switch_thread *t, int kind)
 	}
 	if (kind == SWITCH_WAITS)
 		f->stats.switches.bare_ns += bare_ns;
-	f->stats.switches.early_ns += early_ns;
-	bare_ns += early_ns;
 	if (!rc && bare_ns)
 		rc = deliver_bare(f, t->pid, t->tid, w->last_ns, w->events[kind], bare_ns,
 				  kind == SWITCH_READY ? TASK_READY : "waiting");

@@ -61,7 +61,6 @@ struct switch_thread {
 	struct held *fresh;	  /* its switch record has not come yet */
 	struct held *own;	  /* what this time began with; NULL: that was not sampled */
 	struct switch_share shares[SWITCH_KINDS][SWITCH_LENGTHS];
-	uint64_t early_ns;		       /* of a wait that began before the recording */
 	uint64_t unwoken_ns;		       /* of waits that no recorded thread ended */
 	uint64_t unclaimed_ns[SWITCH_LENGTHS]; /* of waits that were left out since one was not
 						*/

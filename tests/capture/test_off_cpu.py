@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 import random
+import re
 import signal
 import struct
 import subprocess
@@ -240,6 +241,10 @@ early = folded("early.data", "--event", "off-cpu")
 tap.check(of(early, "reads") == 0 and 1.5 <= of(early, "naps") <= took and of(early, "[unknown]") >= 1.1, "a wait that began before has no stack, rather than that of the next one", early, took)
 words = run([RESOLVE, "early.data"]).stderr
 tap.check("no stack ([unknown]): they began before the recording;" in words and "short ones" not in words, "and that is the reason that is said", words)
+shown = [(float(m[2]), m[1]) for m in re.finditer(r"^early +\d+ \[(\S+)\] +([\d.]+):", run([RESOLVE, "-f", "script", "early.data"]).stdout, re.M)]
+tap.check(len(shown) > 1 and shown[0][1] == "-01" and shown[0] == min(shown), "it is shown at the time when the recording began, of no processor", shown)
+ends = [of(folded("early.data", "--event", "off-cpu", "--time", part), "[unknown]") for part in ("0%-30%", "60%-100%", "0%-100%")]
+tap.check(ends[0] == ends[2] >= 1.1 and not ends[1], "which is where the times of the recording begin", ends)
 
 # ---- perf's recordings -----------------------------------------------------------------------------
 for _ in range(3):  # with 16 KiB a switch perf loses some beside other work
