@@ -396,6 +396,8 @@ int load_profile(const struct load_options *opt, const char *path, struct loaded
 		return rc;
 	rc = ret->format ? load_named(ret, opt, err) : load_recording(ret, opt, err);
 	if (!rc)
+		rc = profile_order_log(ret->profile, err);
+	if (!rc)
 		rc = profile_drop_left_out(ret->profile, &n_rounds, err);
 	if (!rc && opt->weigh == LOAD_WEIGH_DURATION)
 		rc = profile_weigh_durations(ret->profile, err);

@@ -362,7 +362,7 @@ int profile_name_event(struct profile *p, const struct perf_event *event, struct
 		p->events.v[event->index].unit = strtab_add_cstr(&p->strings, event->heap_unit);
 		return p->events.v[event->index].unit == STRTAB_FAILED ? err_nomem(err) : 0;
 	}
-	if (!event->is_ns)
+	if (!event->is_ns && strcmp(event->name, WALL_CLOCK_EVENT) != 0)
 		return 0;
 	p->events.v[event->index].is_ns = true;
 	p->events.v[event->index].is_default = strcmp(event->name, "runnable") != 0;

@@ -454,6 +454,9 @@ static inline bool spans_has_event(const struct spans *s, uint32_t event)
 {
 	return event < s->has_event.n && s->has_event.v[event];
 }
+/* Puts the log in the order of time, if it has waits: these come in when they are over. Before
+ * anything refers to its entries. Returns 0 or -ERR_NOMEM. */
+int profile_order_log(struct profile *p, struct err *err);
 /* Removes from the log what is_left_out, but for the ends of calls that stay, and hits of probes
  * at the start of functions that are no calls (is_round), of which *n_rounds is the number. Returns
  * 0 or -ERR_NOMEM. */
