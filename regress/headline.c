@@ -171,10 +171,11 @@ void report_power(const struct regress *g, struct text *t)
 		snprintf(line, sizeof line, "it takes -n 4");
 	else
 		snprintf(line, sizeof line,
-			 "it takes about %.0f samples a run, here are %.0f: longer runs, %sa "
-			 "higher -F",
+			 "it takes about %.0f samples a run, here are %.0f: longer runs%s",
 			 two_digits(fmax(d->detect_samples, samples)), samples,
-			 d->detect_runs <= REGRESS_RUNS_MAX ? "" : "or ");
+			 whole_of_waits(g->event)	      ? ""
+			 : d->detect_runs <= REGRESS_RUNS_MAX ? ", a higher -F"
+							      : ", or a higher -F");
 	text_str(t, line);
 	if (isfinite(d->detect_runs) && d->detect_samples > samples)
 		add_runs_needed(t, d);

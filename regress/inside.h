@@ -120,6 +120,9 @@ struct named_finding {
 };
 
 #define WHOLE_TIME "all on-CPU time"
+/* What all samples of an event of capture are in which threads also wait: it has the unit of a
+ * clock, but another meaning. NULL: of another event. */
+const char *whole_of_waits(const char *event);
 
 struct regress {
 	struct regress_options opt;

@@ -112,6 +112,22 @@ int regress_only(struct regress *g, enum finding_kind kind, const char *key, str
 	return 0;
 }
 
+const char *whole_of_waits(const char *event)
+{
+	static const char *const names[][2] = {
+		{"off-cpu", "all time off the processor"},
+		{"runnable", "all time waiting for a processor"},
+		{"wall", "all wall-clock time"},
+		{"wall-clock", "all wall-clock time"},
+		{"waker", "all time until woken"},
+	};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (!strcmp(event, names[i][0]))
+			return names[i][1];
+	return NULL;
+}
+
 /* Names what all samples together are. Profiles without an event ("weight") are of time. */
 static void name_whole(struct regress *g)
 {
@@ -123,7 +139,9 @@ static void name_whole(struct regress *g)
 		is_time |= !strncmp(g->event, times[i], strlen(times[i])) &&
 			   !strchr("-_",
 				   g->event[strlen(times[i])] ? g->event[strlen(times[i])] : ' ');
-	if (is_time)
+	if (whole_of_waits(g->event))
+		snprintf(g->whole, sizeof g->whole, "%s", whole_of_waits(g->event));
+	else if (is_time)
 		snprintf(g->whole, sizeof g->whole, WHOLE_TIME);
 	else
 		snprintf(g->whole, sizeof g->whole, "all %s", g->event);

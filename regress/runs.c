@@ -210,12 +210,6 @@ static void keep_tree(struct run_tree *r, struct tree *t)
 	memset(&t->nodes, 0, sizeof t->nodes);
 }
 
-/* Is it time in which threads wait? It has the unit of a clock, but another meaning. */
-static bool is_of_waits(const char *event)
-{
-	return !strcmp(event, "off-cpu") || !strcmp(event, "wall");
-}
-
 static int same_event(struct regress *g, const struct profile *p, const struct profile_event *e,
 		      const char *run, struct err *err)
 {
@@ -234,7 +228,7 @@ static int same_event(struct regress *g, const struct profile *p, const struct p
 	/* pprof calls clocks cpu, folded stacks have no event. */
 	if (!strcmp(g->event, "weight") || !strcmp(name, "weight") ||
 	    (!strcmp(g->unit, "nanoseconds") && !strcmp(unit, "nanoseconds") &&
-	     !is_of_waits(g->event) && !is_of_waits(name)))
+	     !whole_of_waits(g->event) && !whole_of_waits(name)))
 		return 0;
 	return err_set(err, ERR_USAGE, run,
 		       "not comparable: its event is %s, that of %s is %s (--event, or --force)",

@@ -241,10 +241,15 @@ early = folded("early.data", "--event", "off-cpu")
 tap.check(of(early, "reads") == 0 and 1.5 <= of(early, "naps") <= took and of(early, "[unknown]") >= 1.1, "a wait that began before has no stack, rather than that of the next one", early, took)
 words = run([RESOLVE, "early.data"]).stderr
 tap.check("no stack ([unknown]): they began before the recording;" in words and "short ones" not in words, "and that is the reason that is said", words)
+trace = [float(l.split()[0]) for l in run([RESOLVE, "-q", "-f", "trace", "early.data"]).stdout.splitlines()]
+tap.check(len(trace) > 1 and trace == sorted(trace), "-f trace: in the order of time", trace)
 shown = [(float(m[2]), m[1]) for m in re.finditer(r"^early +\d+ \[(\S+)\] +([\d.]+):", run([RESOLVE, "-f", "script", "early.data"]).stdout, re.M)]
 tap.check(len(shown) > 1 and shown[0][1] == "-01" and shown[0] == min(shown), "it is shown at the time when the recording began, of no processor", shown)
 ends = [of(folded("early.data", "--event", "off-cpu", "--time", part), "[unknown]") for part in ("0%-30%", "30%-100%", "0%-100%")]
 tap.check(ends[0] == ends[2] >= 1.1 and not ends[1], "which is where the times of the recording begin", ends)
+run([RESOLVE, "-q", "-f", "pprof", "-o", "early.pb", "early.data"])
+words = run([os.path.join(os.path.dirname(RESOLVE), "regress"), "--force", "--base", "early.pb", "--new", "early.data"], check=False).stdout
+tap.check("all time off the processor" in words and "on-CPU" not in words and "-F" not in words, "regress: it is no time on a processor", words)
 
 # ---- perf's recordings -----------------------------------------------------------------------------
 for _ in range(3):  # with 16 KiB a switch perf loses some beside other work
