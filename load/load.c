@@ -82,18 +82,22 @@ static void add_input_names(struct err *err)
 			 (*f)->name);
 }
 
-/* Explains why there is nothing to write: checks the possible reasons in their order. */
 /* Events that happen while a program runs miss nothing but time; others need not happen at all. */
-static const char *why_no_samples(const struct loaded *l)
+static const char *why_no_samples(const struct loaded *l, const struct load_options *opt)
 {
 	const struct profile *p = l->profile;
 
+	if (opt->off_cpu_least_ns && perf_file_stats(l->file)->switches.off_ns)
+		return "; all waits are shorter than --off-cpu-thresh";
 	for (size_t i = 0; i < p->events.n; i++) {
 		const char *name = strtab_get(&p->strings, p->events.v[i].name);
 
 		if (!strcmp(name, STACKS_EVENT) || !strcmp(name, WALL_CLOCK_EVENT))
 			return "; no thread could be read: it had ended, or another program, as a "
 			       "debugger, traced it";
+		if (!strcmp(name, "off-cpu") || !strcmp(name, "wall"))
+			return "; nothing began or ended a wait, and no thread could be read: it "
+			       "had ended, or another program, as strace, traced it";
 	}
 	for (size_t i = 0; i < l->profile->events.n; i++)
 		if (l->profile->events.v[i].attr.type == PERF_TYPE_HARDWARE ||
@@ -112,6 +116,7 @@ static bool has_cgroups(const struct profile *p)
 	return false;
 }
 
+/* Explains why there is nothing to write: checks the possible reasons in their order. */
 static int no_samples(const struct loaded *l, const struct load_options *opt, struct err *err)
 {
 	const struct perf_file_stats *s = perf_file_stats(l->file);
@@ -142,7 +147,7 @@ static int no_samples(const struct loaded *l, const struct load_options *opt, st
 		       "no samples (%" PRIu64 " records read, %" PRIu64
 		       " samples skipped as damaged)%s",
 		       s->records, s->skipped_samples,
-		       s->damaged || s->skipped_samples ? "" : why_no_samples(l));
+		       s->damaged || s->skipped_samples ? "" : why_no_samples(l, opt));
 }
 
 /* Keeps what the reader says of the file. */

@@ -243,6 +243,8 @@ words = run([RESOLVE, "early.data"]).stderr
 tap.check("no stack ([unknown]): they began before the recording;" in words and "short ones" not in words, "and that is the reason that is said", words)
 trace = [float(l.split()[0]) for l in run([RESOLVE, "-q", "-f", "trace", "early.data"]).stdout.splitlines()]
 tap.check(len(trace) > 1 and trace == sorted(trace), "-f trace: in the order of time", trace)
+words = run([RESOLVE, "--off-cpu-thresh", "90000", "early.data"], check=False).stderr
+tap.check("all waits are shorter than --off-cpu-thresh" in words and "-F" not in words, "a threshold above all waits", words)
 shown = [(float(m[2]), m[1]) for m in re.finditer(r"^early +\d+ \[(\S+)\] +([\d.]+):", run([RESOLVE, "-f", "script", "early.data"]).stdout, re.M)]
 tap.check(len(shown) > 1 and shown[0][1] == "-01" and shown[0] == min(shown), "it is shown at the time when the recording began, of no processor", shown)
 ends = [of(folded("early.data", "--event", "off-cpu", "--time", part), "[unknown]") for part in ("0%-30%", "30%-100%", "0%-100%")]
