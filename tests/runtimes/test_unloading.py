@@ -81,7 +81,7 @@ def judge(what, command, name):
             named += 1
             if abs(int(number[1]) - k) > 1:
                 wrong.append((time, k, line.strip()))
-    tap.check(len(begins) == COUNT and named > 0, f"{what}: {len(begins)} came and went, {named} frames have a name, {len(wrong)} a wrong one")
+    tap.check(len(begins) == COUNT, f"{what}: {len(begins)} came and went, {named} frames have a name, {len(wrong)} a wrong one")
     return named, wrong
 
 
@@ -89,7 +89,8 @@ def judge_all(runtime, runs):
     """A place that is taken, freed and taken again between two readings is not seen: once 13 % of 69 frames of one run. With nothing looked at again it
     was 12 % and 8.4 % of three runs, and before 88 to 98 and 19 to 51."""
     named, wrong = sum(n for n, _ in runs), [w for _, some in runs for w in some]
-    tap.check(len(wrong) <= 5 + named / 20, f"{runtime}: of {named} names {len(wrong)} are wrong", *wrong[:9])
+    # On a fast machine what a run has made may be gone before it is read: such a run has no names at all.
+    tap.check(named > 0 and len(wrong) <= 5 + named / 20, f"{runtime}: of {named} names {len(wrong)} are wrong", *wrong[:9])
 
 
 need_events()
