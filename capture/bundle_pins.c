@@ -63,7 +63,9 @@ static struct file_key key_of_inode(uint32_t maj, uint32_t min, uint64_t ino, ui
 {
 	const uint64_t h = hash_mix((uint64_t)maj << 32 | min, ino);
 
-	return (struct file_key){generation ? hash_mix(h, generation) : h, h, generation};
+	return (struct file_key){.exact = generation ? hash_mix(h, generation) : h,
+				 .inode = h,
+				 .generation = generation};
 }
 
 static struct file_key key_of(const struct mmap2 *m, const uint8_t *rec)
