@@ -144,21 +144,74 @@ struct pair {
 	bool is_elsewhere; /* no caller has both */
 };
 
+struct call {
+	uint32_t callee, caller;
+};
+
 struct pairs {
 	struct judge *j;
 	VEC(struct pair) v;
+	VEC(struct call) calls; /* sorted, each once */
 	bool failed;
 };
 
-static bool share_caller(const struct regress *g, uint32_t a, uint32_t b)
-{
-	size_t i, k;
+/* Of one function at most so many, the best: where thousands are gone and thousands are new, as of
+ * generated code, all pairs would be too many. */
+enum { PAIRS_OF_ONE = 32 };
 
-	for (i = 1; i < g->both.n; i++)
-		for (k = 1; g->both.v[i].key == a && k < g->both.n; k++)
-			if (g->both.v[k].key == b && g->both.v[g->both.v[k].parent].key ==
-							     g->both.v[g->both.v[i].parent].key)
-				return true;
+static int compare_calls(const void *a, const void *b)
+{
+	const struct call *x = a, *y = b;
+
+	if (x->callee != y->callee)
+		return x->callee < y->callee ? -1 : 1;
+	return x->caller < y->caller ? -1 : x->caller > y->caller;
+}
+
+static void find_calls(struct pairs *p)
+{
+	const struct regress *g = p->j->g;
+	size_t i, n = 0;
+
+	for (i = 1; i < g->both.n && !p->failed; i++) {
+		const struct call c = {g->both.v[i].key, g->both.v[g->both.v[i].parent].key};
+
+		p->failed = vec_push(&p->calls, c) != 0;
+	}
+	if (p->calls.n)
+		qsort(p->calls.v, p->calls.n, sizeof *p->calls.v, compare_calls);
+	for (i = 0; i < p->calls.n; i++)
+		if (!n || compare_calls(&p->calls.v[n - 1], &p->calls.v[i]) != 0)
+			p->calls.v[n++] = p->calls.v[i];
+	p->calls.n = n;
+}
+
+/* The first call of the function. */
+static size_t calls_of(const struct pairs *p, uint32_t callee)
+{
+	size_t low = 0, high = p->calls.n;
+
+	while (low < high) {
+		const size_t mid = low + (high - low) / 2;
+
+		if (p->calls.v[mid].callee < callee)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static bool share_caller(const struct pairs *p, uint32_t a, uint32_t b)
+{
+	const struct call *c = p->calls.v;
+	size_t i = calls_of(p, a), k = calls_of(p, b);
+
+	while (i < p->calls.n && c[i].callee == a && k < p->calls.n && c[k].callee == b) {
+		if (c[i].caller == c[k].caller)
+			return true;
+		*(c[i].caller < c[k].caller ? &i : &k) += 1;
+	}
 	return false;
 }
 
@@ -200,23 +253,9 @@ static void offer_name(struct pairs *p, uint32_t gone, uint32_t new)
 	if (!cancels(p->j, gone, new))
 		return;
 	pair.like = key_likeness(regress_name(g, gone), regress_name(g, new));
-	pair.is_elsewhere = !share_caller(g, gone, new);
+	pair.is_elsewhere = !share_caller(p, gone, new);
 	if (pair.like > 0 || !pair.is_elsewhere)
 		offer(p, pair);
-}
-
-static void offer_names(struct pairs *p)
-{
-	const struct family *self = &p->j->g->self;
-	uint32_t i, k;
-
-	for (i = 0; i < self->n; i++) {
-		if (!self->v[i].is_tested || !is_gone(&self->v[i]) || !is_free(p->j, i))
-			continue;
-		for (k = 0; k < self->n; k++)
-			if (self->v[k].is_tested && is_new(&self->v[k]) && is_free(p->j, k))
-				offer_name(p, i, k);
-	}
 }
 
 /* The best first: names of which one was made of the other, then neighbours, then other names. */
@@ -233,6 +272,32 @@ static int compare_pairs(const void *a, const void *b)
 	if (x->a != y->a)
 		return x->a < y->a ? -1 : 1;
 	return x->b < y->b ? -1 : x->b > y->b;
+}
+
+/* Keeps the best of those from `first` on. */
+static void keep_best(struct pairs *p, size_t first)
+{
+	if (p->v.n - first <= PAIRS_OF_ONE)
+		return;
+	qsort(p->v.v + first, p->v.n - first, sizeof *p->v.v, compare_pairs);
+	p->v.n = first + PAIRS_OF_ONE;
+}
+
+static void offer_names(struct pairs *p)
+{
+	const struct family *self = &p->j->g->self;
+	uint32_t i, k;
+
+	for (i = 0; i < self->n; i++) {
+		const size_t first = p->v.n;
+
+		if (!self->v[i].is_tested || !is_gone(&self->v[i]) || !is_free(p->j, i))
+			continue;
+		for (k = 0; k < self->n; k++)
+			if (self->v[k].is_tested && is_new(&self->v[k]) && is_free(p->j, k))
+				offer_name(p, i, k);
+		keep_best(p, first);
+	}
 }
 
 static void take_pairs(struct pairs *p, bool only_alike)
@@ -263,6 +328,7 @@ int find_moved(struct judge *j)
 	for (i = 0; i < g->self.n; i++)
 		if (changed(g, &g->self.v[i]) && is_free(j, i))
 			find_folded(j, i);
+	find_calls(&p);
 	offer_names(&p);
 	take_pairs(&p, true);
 	for (i = 0; i < g->self.n; i++)
@@ -271,5 +337,6 @@ int find_moved(struct judge *j)
 	offer_callers(&p);
 	take_pairs(&p, false);
 	vec_done(&p.v);
+	vec_done(&p.calls);
 	return p.failed ? -1 : 0;
 }
