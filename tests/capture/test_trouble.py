@@ -268,6 +268,7 @@ if os.geteuid() == 0 and have("setpriv"):
             continue
         what = f"disk full, {size}{''.join(flags)}: "
         tap.check(p.returncode == 2 and "No space left" in p.stderr and "full.data" in p.stderr, what + "status 2 and a line", (p.returncode, p.stderr))
+        tap.check("short-lived" not in p.stderr, what + "no other reason is given for what is missing", p.stderr)
         d = PerfData("full.data")
         n = sum(1 for _ in d.samples())
         tap.check(n > 10 and d.data_size > least and 12 in d.features, what + "what fitted is kept, with its features", (n, d.data_size, list(d.features)))
