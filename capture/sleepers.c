@@ -42,7 +42,7 @@ struct sleepers {
 	struct stack_batch batch;
 	struct thread_state thread;
 	bool no_user; /* the event has no copies of stacks */
-	bool noted_kernel_thread;
+	bool noted_kernel_thread, noted_unread;
 	struct switch_field fields[SWITCH_FIELDS];
 	uint8_t raw[RAW_MAX];
 	size_t n_raw;
@@ -211,6 +211,21 @@ static void note_kernel_thread(struct sleepers *s, pid_t tid)
 		     (int)tid, (int)tid);
 }
 
+/* That it has waited is known all the same. */
+static void without_user_part(struct sleepers *s, pid_t tid)
+{
+	s->thread.abi = PERF_SAMPLE_REGS_ABI_NONE;
+	s->thread.n_stack = 0;
+	if (s->noted_unread)
+		return;
+	s->noted_unread = true;
+	capture_note(s->d->result,
+		     "thread %d waited all the time and may not be read (another program, as a "
+		     "debugger or strace, traces it): its wait has no stack, nor have those of "
+		     "others like it",
+		     (int)tid);
+}
+
 static int add_thread(struct sleepers *s, pid_t pid, pid_t tid, struct err *err)
 {
 	struct stack_sample sample = {
@@ -232,8 +247,10 @@ static int add_thread(struct sleepers *s, pid_t pid, pid_t tid, struct err *err)
 	rc = thread_state_read(pid, tid, t);
 	if (t->is_kernel_thread && t->state != 'R')
 		note_kernel_thread(s, tid);
-	if (rc <= 0 || t->state == 'R' || t->is_kernel_thread)
+	if (!rc || !t->state || t->state == 'R' || t->is_kernel_thread)
 		return 0;
+	if (rc < 0)
+		without_user_part(s, tid);
 	set_field(s, COMMON_TYPE, s->event_config);
 	set_field(s, PREV_PID, (uint64_t)tid);
 	set_field(s, PREV_STATE, t->state == 'D' ? STATE_DISK : STATE_SLEEPS);

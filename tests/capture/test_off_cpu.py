@@ -253,6 +253,20 @@ run([RESOLVE, "-q", "-f", "pprof", "-o", "early.pb", "early.data"])
 words = run([os.path.join(os.path.dirname(RESOLVE), "regress"), "--force", "--base", "early.pb", "--new", "early.data"], check=False).stdout
 tap.check("all time off the processor" in words and "on-CPU" not in words and "-F" not in words, "regress: it is no time on a processor", words)
 
+# What another program traces may not be read, but that it waits is known.
+if have("strace"):
+    p = subprocess.Popen(["strace", "-f", "-o", "/dev/null", "sleep", "60"])
+    until(lambda: open(f"/proc/{p.pid}/task/{p.pid}/children").read().split(), "the program")
+    traced = int(open(f"/proc/{p.pid}/task/{p.pid}/children").read().split()[0])
+    until(lambda: open(f"/proc/{traced}/comm").read() == "sleep\n" and "nanosleep" in open(f"/proc/{traced}/wchan").read(), "its wait")
+    q = capture("--off-cpu", "--duration", "0.5", "-p", traced, "-o", "traced.data")
+    rows = folded("traced.data", "--event", "off-cpu")
+    tap.check(list(rows) == ["sleep;[unknown]"] and 0.4 < of(rows, "[unknown]") < 30 and "traces it" in q.stderr, "a thread that is traced and waits all the time: the time, and why it has no stack", rows, q.stderr)
+    os.kill(traced, signal.SIGKILL)
+    p.wait()
+else:
+    tap.skip("a thread that is traced", "no strace here")
+
 # ---- perf's recordings -----------------------------------------------------------------------------
 for _ in range(3):  # with 16 KiB a switch perf loses some beside other work
     perf_record("--switch-events", "-e", "sched:sched_switch", "--call-graph", "dwarf,16384", "-o", "perf.data", "./waits")
