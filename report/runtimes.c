@@ -130,6 +130,10 @@ const char *report_roots_help(const struct loaded *p)
 			return "copies of code that was compiled at run time are in the recording, "
 			       "but do not show all callers; other code needs its unwind tables "
 			       "(not built with -fno-asynchronous-unwind-tables)";
+	if (is_of_capture(p) && find_runtime(p, 0) == JAVA)
+		return "Java's code that was replaced or freed before it was read does not show "
+		       "its callers; other code needs its unwind tables (not built with "
+		       "-fno-asynchronous-unwind-tables)";
 	switch (find_runtime(p, 0)) {
 	case JAVA:
 		return "code that was compiled at run time needs frame pointers (Java: "

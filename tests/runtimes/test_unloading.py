@@ -71,7 +71,9 @@ def judge(what, command, name):
     with open("times", encoding="utf-8") as f:
         begins = [int(line) / 1e9 for line in f]
     time, named, wrong = 0, 0, []
-    for line in run([RESOLVE, "-f", "script", "--no-inline", "x.data"], check=False).stdout.splitlines():
+    p = run([RESOLVE, "-f", "script", "--no-inline", "x.data"], check=False)
+    tap.check("record with capture" not in p.stderr, f"{what}: the advice is not what was done", p.stderr)
+    for line in p.stdout.splitlines():
         head = re.match(r"\S.* (\d+\.\d+):", line)
         number = re.search(name, line)
         if head:
