@@ -15,9 +15,9 @@
 	"java -XX:+PreserveFramePointer -XX:+UnlockDiagnosticVMOptions "    \
 	"-XX:+DumpPerfMapAtExit (JDK 17 or later; of one that still runs: " \
 	"jcmd PID Compiler.perfmap)"
-#define V8_COPIED                                                                        \
-	"what ran for a moment only, regular expressions and WebAssembly have no names " \
-	"here; " V8_FLAGS " names them"
+#define V8_COPIED                                                                            \
+	"what ran for a moment only, or is made anew all the time, regular expressions and " \
+	"WebAssembly have no names here; " V8_FLAGS " names them"
 #define V8_HELP                                                                            \
 	"record with `capture`, which reads V8's functions from outside, without a flag; " \
 	"or " V8_FLAGS
@@ -26,7 +26,8 @@
 	"export (v8dbg_*); " V8_FLAGS " may name them"
 
 /* By the beginning of the name of a file that the process has mapped. Each was tried with the
- * release in Debian 12, Python's and Java's with later ones; -perfmap is by QEMU's manual. */
+ * release in Debian 12, Python's and Java's with later ones; -perfmap and --yjit-perf are by the
+ * manuals. */
 static const struct {
 	const char *name, *if_copied, *help;
 	const char *not_read; /* capture reads names, but has not read these; NULL: it does not */
@@ -58,6 +59,7 @@ static const struct {
 	 NULL},
 	{"libpython3", ALONE("PYTHONPERFSUPPORT=1 (Python 3.12 or later) names Python's functions"),
 	 NULL},
+	{"libruby", ALONE("Ruby's YJIT writes names since Ruby 3.3: RUBYOPT=--yjit-perf"), NULL},
 	{"qemu-",
 	 WITH("QEMU has names since 8.0, with -perfmap",
 	      "stacks through what it has translated need `capture`"),
