@@ -21,6 +21,7 @@ enum {
 	FRAME_WORDS_MAX = 1 << 16,
 	CODELETS_MAX = 4096,
 	STUB_BYTES_MAX = 64 << 10,
+	SCOPES_TRIES = 32,
 };
 
 int hotspot_open(struct hotspot **ret, pid_t pid, uint64_t libjvm, struct err *err)
@@ -58,6 +59,7 @@ void hotspot_free(struct hotspot *h)
 	hash_done(&h->others);
 	code_log_done(&h->later);
 	hash_done(&h->blobs);
+	hash_done(&h->unscoped);
 	hash_done(&h->methods);
 	free(h);
 }
@@ -171,7 +173,8 @@ static uint8_t *code_copy(struct hotspot *h, uint64_t begin, uint64_t end, bool 
 	return NULL;
 }
 
-static void add_method_blob(struct hotspot *h, const struct hotspot_blob *b, const char *name,
+/* Returns false if what was inlined there does not fit together. */
+static bool add_method_blob(struct hotspot *h, const struct hotspot_blob *b, const char *name,
 			    uint64_t now_ns, struct code_log *log, struct hotspot_counts *counts,
 			    bool *nomem)
 {
@@ -179,8 +182,9 @@ static void add_method_blob(struct hotspot *h, const struct hotspot_blob *b, con
 	struct hotspot_scopes s;
 	struct code_log_inlined in = {0};
 	uint8_t *code = code_copy(h, b->begin, b->end, nomem);
+	const bool has_scopes = hotspot_scopes_read(h, b, &s, nomem);
 
-	if (hotspot_scopes_read(h, b, &s, nomem))
+	if (has_scopes)
 		in = (struct code_log_inlined){
 			s.methods.v,	       s.scopes.v,	     s.pcs.v,
 			(uint32_t)s.methods.n, (uint32_t)s.scopes.n, (uint32_t)s.pcs.n};
@@ -195,6 +199,7 @@ static void add_method_blob(struct hotspot *h, const struct hotspot_blob *b, con
 					      .inlined = &in});
 	hotspot_scopes_done(&s);
 	free(code);
+	return has_scopes || !hotspot_has(h, AT_PC_OFFSET);
 }
 
 /* ---- the interpreter and stubs ------------------------------------------------------------ */
@@ -383,6 +388,18 @@ static void end_codes(struct pass *p)
 	}
 }
 
+/* While the JVM makes a method's code its tables are not whole: it is read again. What does not
+ * fit together after some times is written without what was inlined there. */
+static bool may_become_whole(struct pass *p, uint64_t at)
+{
+	const uint32_t tries = hash_get(&p->h->unscoped, at);
+
+	if (tries != HASH_NONE && tries >= SCOPES_TRIES)
+		return false;
+	p->nomem |= hash_put(&p->h->unscoped, at, tries == HASH_NONE ? 1 : tries + 1) != 0;
+	return true;
+}
+
 /* Writes a blob if it is new. What was read must still be there afterwards. */
 static void take_blob(struct pass *p, uint64_t at, uint64_t bytes)
 {
@@ -412,10 +429,18 @@ static void take_blob(struct pass *p, uint64_t at, uint64_t bytes)
 		p->counts->torn++;
 		return;
 	}
-	if (m)
-		add_method_blob(h, &b, m->name, p->now_ns, &h->later, p->counts, &p->nomem);
-	else
+	if (!m)
 		add_other_blob(h, &b, p->now_ns, &h->later, &p->nomem);
+	else if (!add_method_blob(h, &b, m->name, p->now_ns, &h->later, p->counts, &p->nomem) &&
+		 may_become_whole(p, at)) {
+		h->later.bytes.n = before;
+		p->counts->codes--;
+		p->counts->torn++;
+		/* As what is not known, it is read soon if samples show it. */
+		if (h->spans.n && h->spans.v[h->spans.n - 1].begin == b.begin)
+			h->spans.n--;
+		return;
+	}
 	/* Past the cache: what the place says now. */
 	if (pread(h->mem.fd, &name, sizeof name, (off_t)(at + h->at[AT_BLOB_NAME])) !=
 		    sizeof name ||
@@ -430,6 +455,7 @@ static void take_blob(struct pass *p, uint64_t at, uint64_t bytes)
 		hotspot_unname(h, 0, b.begin, b.end - b.begin, p->log);
 	if (m)
 		add_code(p, &b);
+	hash_remove(&h->unscoped, at);
 	if (hash_put(&h->blobs, at, print))
 		p->nomem = true;
 }

@@ -112,7 +112,8 @@ struct hotspot {
 		char name[48];
 	} stubs[HOTSPOT_STUBS_MAX];
 	size_t n_stubs;
-	struct hash_table blobs;	/* address of a blob -> what it was when it was written */
+	struct hash_table blobs;    /* address of a blob -> what it was when it was written */
+	struct hash_table unscoped; /* likewise -> how often what is inlined there did not fit */
 	VEC(struct hotspot_code) codes; /* compiled methods that were written and are there */
 	struct hash_table code_at;	/* address of a blob -> index in codes */
 	uint32_t round;			/* of snapshots */
