@@ -91,7 +91,7 @@ static void note_unseen(struct drain *d)
 	if (d->session->events[0].is_alloc) /* counted, all of them */
 		return;
 	if (!a->inherit || a->exclude_kernel || a->exclude_user || d->result->lost ||
-	    d->session->events[0].is_switch || record_writer_error(d->writer))
+	    d->session->events[0].is_switch || (d->writer && record_writer_error(d->writer)))
 		return;
 	mean = d->first_event_samples ? seen / (double)d->first_event_samples
 	       : a->freq	      ? 1e9 / (double)a->sample_freq
