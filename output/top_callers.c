@@ -15,8 +15,8 @@
 #include "base/sum.h"
 #include "base/fit.h"
 
-/* FORK_SOUGHT: how many frames behind those that are shown are searched for the next fork. Where
- * each of 30,000 rows has 30,000 callers, nobody would wait for all. */
+/* FORK_SOUGHT: how many frames behind those that are shown are searched for the next fork: a stack
+ * of 30,000 functions has 30,000 rows, each with up to as many callers. */
 enum { INDENT = 12, LEVELS = 48, CHAIN_SHOWN = 40, FORK_SOUGHT = 1000 };
 #define LEAST_PERCENT 0.5 /* as perf's */
 

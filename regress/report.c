@@ -3,19 +3,24 @@
 
 #include <math.h>
 
-struct shown show_growth(const struct finding *f)
+struct shown show_change(double growth, bool is_gone)
 {
 	struct shown r;
 
-	if (!isfinite(f->growth))
+	if (!isfinite(growth))
 		snprintf(r.s, sizeof r.s, "new");
-	else if (f->kind == FINDING_SELF && !(f->new > 0))
+	else if (is_gone)
 		snprintf(r.s, sizeof r.s, "gone");
-	else if (f->growth > 10)
-		snprintf(r.s, sizeof r.s, "x %.0f", f->growth + 1);
+	else if (growth > 10)
+		snprintf(r.s, sizeof r.s, "x %.0f", growth + 1);
 	else
-		snprintf(r.s, sizeof r.s, "%+.1f %%", 100 * f->growth);
+		snprintf(r.s, sizeof r.s, "%+.1f %%", 100 * growth);
 	return r;
+}
+
+struct shown show_growth(const struct finding *f)
+{
+	return show_change(f->growth, f->kind == FINDING_SELF && !(f->new > 0));
 }
 
 void report_growth(struct text *t, const struct finding *f)

@@ -8,6 +8,8 @@
 struct shown {
 	char s[32];
 };
+/* "+4.1 %", "x 12", "new", "gone". */
+struct shown show_change(double growth, bool is_gone);
 struct shown show_growth(const struct finding *f);
 /* ---- headline.c */
 /* Appends the result in one line. */

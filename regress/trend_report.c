@@ -73,26 +73,6 @@ static void add_method(struct text *out, const struct trend *t)
 	text_str(out, line);
 }
 
-struct growth_text {
-	char s[32];
-};
-
-/* As the tables of two sides say it. */
-static struct growth_text growth_text(const struct trend_finding *f)
-{
-	struct growth_text r;
-
-	if (!isfinite(f->growth))
-		snprintf(r.s, sizeof r.s, "new");
-	else if (!(f->after > 0))
-		snprintf(r.s, sizeof r.s, "gone");
-	else if (f->growth > 10)
-		snprintf(r.s, sizeof r.s, "x %.0f", f->growth + 1);
-	else
-		snprintf(r.s, sizeof r.s, "%+.1f %%", 100 * f->growth);
-	return r;
-}
-
 static void add_row(struct text *out, const struct trend *t, const struct trend_finding *f)
 {
 	const char *name = name_of(t, f), *file;
@@ -100,8 +80,8 @@ static void add_row(struct text *out, const struct trend *t, const struct trend_
 	uint32_t at;
 
 	snprintf(line, sizeof line, "%-9s %10s  %9.1f -> %-9.1f %+7.2f  %8.2g  ",
-		 trend_verdict_text(trend_verdict_of(f)), growth_text(f).s, f->before, f->after,
-		 100 * f->impact, f->p_adjusted);
+		 trend_verdict_text(trend_verdict_of(f)), show_change(f->growth, !(f->after > 0)).s,
+		 f->before, f->after, 100 * f->impact, f->p_adjusted);
 	text_str(out, line);
 	text_clean(out, name, strlen(name));
 	if (!f->is_total && *(file = regress_file(t->g, f->key, &at))) {
@@ -268,7 +248,8 @@ static void add_html_row(struct text *out, const struct trend *t, const struct t
 		 "<tr class=\"%s\"><td>%s</td><td class=\"n\">%s</td><td "
 		 "class=\"n\">%+.2f</td>",
 		 trend_verdict_of(f) <= TREND_CREPT ? "up" : "other",
-		 trend_verdict_text(trend_verdict_of(f)), growth_text(f).s, 100 * f->impact);
+		 trend_verdict_text(trend_verdict_of(f)), show_change(f->growth, !(f->after > 0)).s,
+		 100 * f->impact);
 	text_str(out, line);
 	text_str(out, "<td>");
 	add_line(out, t, f);
