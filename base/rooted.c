@@ -406,3 +406,8 @@ bool rooted_is_trusted(const struct stat *st)
 {
 	return !st->st_uid || st->st_uid == geteuid();
 }
+
+uint64_t rooted_written_ns(const struct stat *st)
+{
+	return (uint64_t)st->st_mtim.tv_sec * 1000000000 + (uint64_t)st->st_mtim.tv_nsec;
+}

@@ -14,6 +14,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stddef.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -44,5 +45,7 @@ size_t rooted_process_root(const char *path);
 int rooted_error(struct err *err, int errnum, const char *path);
 /* Is this user or root the owner? Contents that other users can write are not trusted. */
 bool rooted_is_trusted(const struct stat *st);
+/* When it was last written, by the wall clock. */
+uint64_t rooted_written_ns(const struct stat *st);
 
 #endif

@@ -38,7 +38,8 @@
 enum bundle_kind {
 	BUNDLE_IMAGE = 1, /* the file that was mapped, or the vDSO: with holes */
 	BUNDLE_DEBUG,	  /* its separate debug file: with holes */
-	BUNDLE_FILE,	  /* of a JIT compiler, under the path by which it is looked for */
+	BUNDLE_FILE,	  /* of a JIT compiler, under the path by which it is looked for; of a perf
+			     map ino_generation is dso.began_ns */
 	BUNDLE_KALLSYMS,  /* lines of /proc/kallsyms */
 	BUNDLE_NOTE,	  /* lines for people: what the bundle lacks, and why */
 	BUNDLE_PROCESSES, /* lines "PID NSPID CGROUP EXE CMDLINE", separated by
@@ -50,11 +51,11 @@ enum bundle_kind {
 
 #define BUNDLE_ENTRY_MAGIC 0x59524e45u /* "ENRY" */
 
-/* Of files with holes. */
-enum {
-	BUNDLE_IS_BARE = 1, /* has neither .symtab nor .debug_info: a stripped copy has as much */
-	BUNDLE_IS_ID = 2,   /* headers and notes only: it tells which file it was, and no more */
-	BUNDLE_IS_TWIN = 4, /* a file with other code has its build id: only the path tells which */
+enum {			    /* but for the last of files with holes */
+       BUNDLE_IS_BARE = 1,  /* has neither .symtab nor .debug_info: a stripped copy has as much */
+       BUNDLE_IS_ID = 2,    /* headers and notes only: it tells which file it was, and no more */
+       BUNDLE_IS_TWIN = 4,  /* a file with other code has its build id: only the path tells which */
+       BUNDLE_IS_STALE = 8, /* a perf map: of an earlier process with this number, or program */
 };
 
 /* As in the file. `sum` is of the header with sum 0, and of the path. */
@@ -113,6 +114,9 @@ bool bundle_has_twins(const struct bundle *b, const struct build_id *id);
 /* The first entry of this kind with a path; path NULL: the first of the kind. */
 const struct bundle_entry *bundle_find_path(const struct bundle *b, enum bundle_kind kind,
 					    const char *path);
+
+/* The file of a JIT compiler: of a perf map that of the same program. */
+const struct bundle_entry *bundle_find_map(const struct bundle *b, const struct dso *dso);
 
 /* Contents in memory. Holes take no memory until they are read. */
 struct bundle_bytes {

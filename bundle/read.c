@@ -248,6 +248,21 @@ const struct bundle_entry *bundle_find_path(const struct bundle *b, enum bundle_
 	return NULL;
 }
 
+const struct bundle_entry *bundle_find_map(const struct bundle *b, const struct dso *dso)
+{
+	const struct bundle_entry *first = bundle_find_path(b, BUNDLE_FILE, dso->path);
+	size_t i;
+
+	for (i = 0; dso->kind == DSO_ANON && i < bundle_count(b); i++) {
+		const struct bundle_entry *e = &b->entries.v[i];
+
+		if (e->kind == BUNDLE_FILE && e->ino_generation == dso->began_ns &&
+		    !strcmp(e->path, dso->path))
+			return e;
+	}
+	return first;
+}
+
 /* ---- unpacking ---------------------------------------------------------------------------- */
 
 void bundle_bytes_done(struct bundle_bytes *b)

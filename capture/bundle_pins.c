@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/process_start.h"
 #include "base/rooted.h"
 #include "capture/bundle_processes.h"
 #include "capture/mmap2.h"
@@ -322,6 +323,8 @@ static void pin_root(struct pins *p, uint32_t pid)
 	/* Without it what is mounted there goes with the last process. */
 	r.mounts = open_place(pid, "ns/mnt", O_RDONLY);
 	r.inner = process_inner_pid(pid);
+	r.began_ns = process_start_wall_ns(pid);
+	r.began_ns -= r.began_ns > PROCESS_START_SLACK_NS ? PROCESS_START_SLACK_NS : 0;
 	r.is_foreign = pins_is_foreign_root(p, &r);
 	if (vec_push(&p->roots, r)) {
 		close(r.root);
@@ -378,24 +381,25 @@ int pins_open_text(const struct pinned_root *r, const char *path)
 	return fd;
 }
 
-void *pins_read(void *pins, const struct dso *dso, uint32_t pid, size_t *size)
+void pins_read(void *pins, const struct dso *dso, uint32_t pid, struct cut_text *ret)
 {
 	struct pins *p = pins;
 	uint32_t i = hash_get(&p->by_pid, pid);
 	const struct pinned_root *r = i == HASH_NONE ? NULL : &p->roots.v[i];
 	const bool is_map = r && dso->kind == DSO_ANON;
 	int fd = pins_find_text(p, pid, is_map ? NULL : dso->path);
-	void *v;
+	struct stat st;
 
 	if (fd < 0)
 		fd = pins_open_text(r, is_map ? NULL : dso->path);
 	else
 		fd = dup(fd);
 	if (fd < 0)
-		return NULL;
-	v = read_all(fd, size);
+		return;
+	ret->bytes = read_all(fd, &ret->size);
+	ret->written_ns = fstat(fd, &st) ? 0 : rooted_written_ns(&st);
+	ret->began_ns = r ? r->began_ns : 0;
 	close(fd);
-	return v;
 }
 
 /* A jitdump of a process whose root is to be let go. */
@@ -427,7 +431,7 @@ void pins_note(struct pins *p, const uint8_t *rec, size_t n)
 		return;
 	if ((m.path[0] == '/' && m.path[1] != '/') || mmap2_is_too_long(&m))
 		pin_file(p, &m, rec);
-	else if (m.path[0] == '/' && (m.has_build_id || !m.ino))
+	else if ((m.path[0] == '/' && (m.has_build_id || !m.ino)) || !strncmp(m.path, "[anon", 5))
 		pin_root(p, m.pid);
 	if (strstr(m.path, "/jit-")) {
 		pin_root(p, m.pid);

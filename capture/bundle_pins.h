@@ -20,6 +20,7 @@
 
 #include "base/hash.h"
 #include "base/vec.h"
+#include "cut/cut.h"
 #include "reader/reader.h"
 
 /* A file, and where it was mapped last. */
@@ -60,8 +61,9 @@ struct pinned_copy {
 /* A process that runs code without a file: where its JIT compiler's files are. */
 struct pinned_root {
 	uint32_t pid;
-	uint32_t inner;	  /* its number in its own PID namespace */
-	int root, mounts; /* its root folder and mount namespace; -1: gone */
+	uint32_t inner;	   /* its number in its own PID namespace */
+	uint64_t began_ns; /* by the wall clock; 0: not known */
+	int root, mounts;  /* its root folder and mount namespace; -1: gone */
 	bool is_foreign;
 };
 
@@ -105,7 +107,7 @@ void pins_look(struct pins *p, uint64_t now_ns);
  */
 int pins_find(void *pins, const struct dso *dso, bool *changed);
 /* The file of a JIT compiler as its process saw it; for cut_options.read_file. */
-void *pins_read(void *pins, const struct dso *dso, uint32_t pid, size_t *size);
+void pins_read(void *pins, const struct dso *dso, uint32_t pid, struct cut_text *ret);
 void pins_done(struct pins *p);
 
 /* ---- between bundle_pins.c and bundle_leave.c ----------------------------------------------- */

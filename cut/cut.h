@@ -102,6 +102,15 @@ struct cut_symbol {
 	const char *name, *module; /* module NULL or "": the kernel */
 };
 
+/* A perf map or jitdump. */
+struct cut_text {
+	void *bytes; /* malloc'ed */
+	size_t size;
+	uint64_t written_ns; /* when last, by the wall clock; 0: not known */
+	uint64_t began_ns;   /* its process, by the wall clock, or earlier; 0: not known */
+	bool is_stale;	     /* known to be of another program than is recorded */
+};
+
 struct cut_options {
 	enum cut_level level;
 	/* Stacks are in the recording as addresses: only names of known frames are needed. */
@@ -111,17 +120,17 @@ struct cut_options {
 	unsigned n_threads;
 	int zstd_level;
 	const struct dwarf_cache *cache;
-	/* Contents of a file of a JIT compiler; NULL: there is none. The result is malloc'ed. */
-	void *(*read_file)(void *arg, const struct dso *dso, uint32_t pid, size_t *size);
+	/* Reads a file of a JIT compiler into a zeroed *ret; bytes NULL: there is none. */
+	void (*read_file)(void *arg, const struct dso *dso, uint32_t pid, struct cut_text *ret);
 	void *arg;
 	const struct cut_symbol *kernel; /* rising */
 	size_t n_kernel;
 	const char *processes; /* text of BUNDLE_PROCESSES; NULL: none */
 };
 
-/* The contents of a perf map or jitdump at its path below symfs, or as the process sees it if it
- * still runs; malloc'ed. Of another user's only the file that was mapped. NULL: none. */
-void *cut_jit_file(const char *symfs, const struct dso *dso, uint32_t pid, size_t *size);
+/* Reads a perf map or jitdump at its path below symfs, or as the process sees it if it still runs.
+ * Of another user's only the file that was mapped. */
+void cut_jit_file(const char *symfs, const struct dso *dso, uint32_t pid, struct cut_text *ret);
 
 struct cut_report {
 	size_t modules, files;	 /* in the bundle */

@@ -35,20 +35,21 @@ static void *read_all(int fd, size_t *size)
 	return v;
 }
 
-static void *read_at(const char *symfs, const struct dso *dso, const char *path, size_t *size)
+static bool read_at(const char *symfs, const struct dso *dso, const char *path,
+		    struct cut_text *ret)
 {
 	int fd = rooted_open(symfs, path, true);
 	struct stat st;
-	void *v = NULL;
 
 	if (fd < 0)
-		return NULL;
+		return false;
 	if (!fstat(fd, &st) && (rooted_is_trusted(&st) ||
 				(dso->ino && dso->ino == st.st_ino &&
 				 major(st.st_dev) == dso->maj && minor(st.st_dev) == dso->min)))
-		v = read_all(fd, size);
+		ret->bytes = read_all(fd, &ret->size);
+	ret->written_ns = symfs && *symfs ? 0 : rooted_written_ns(&st);
 	close(fd);
-	return v;
+	return ret->bytes;
 }
 
 /* The number of the process in its own PID namespace: the last one in the NSpid line. 0: unknown.
@@ -74,21 +75,18 @@ static unsigned long inner_pid(uint32_t pid)
 	return line ? strtoul(line, NULL, 10) : 0;
 }
 
-void *cut_jit_file(const char *symfs, const struct dso *dso, uint32_t pid, size_t *size)
+void cut_jit_file(const char *symfs, const struct dso *dso, uint32_t pid, struct cut_text *ret)
 {
 	char path[PATH_MAX];
 	unsigned long inner;
-	void *v;
 
-	if (snprintf(path, sizeof path, "%s%s", symfs, dso->path) >= (int)sizeof path)
-		return NULL;
-	v = read_at(symfs, dso, path, size);
-	if (v || *symfs || !pid)
-		return v;
+	if (snprintf(path, sizeof path, "%s%s", symfs, dso->path) >= (int)sizeof path ||
+	    read_at(symfs, dso, path, ret) || *symfs || !pid)
+		return;
 	inner = dso->kind == DSO_ANON ? inner_pid(pid) : 0;
 	if (inner)
 		snprintf(path, sizeof path, "/proc/%" PRIu32 "/root/tmp/perf-%lu.map", pid, inner);
 	else
 		snprintf(path, sizeof path, "/proc/%" PRIu32 "/root%.3000s", pid, dso->path);
-	return read_at(NULL, dso, path, size);
+	(void)read_at(NULL, dso, path, ret);
 }

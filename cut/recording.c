@@ -22,6 +22,7 @@ struct one {
 };
 
 struct job {
+	const struct perf_file *file;
 	struct modules *ms;
 	const struct cut_options *opt;
 	VEC(struct one) ones;
@@ -116,19 +117,33 @@ static void pack_module(struct job *j, struct one *o)
 	vec_done(&need.texts);
 }
 
+/* Was it last written before the process began what was recorded? */
+static bool is_stale_map(const struct perf_file *f, const struct dso *dso,
+			 const struct cut_text *text)
+{
+	const uint64_t recorded = perf_file_began_wall_ns(f, dso);
+	const uint64_t began = recorded > text->began_ns ? recorded : text->began_ns;
+
+	return text->is_stale || (text->written_ns && text->written_ns < began);
+}
+
 /* A perf map, or a jitdump. */
 static void pack_file(struct job *j, struct one *o)
 {
 	const struct dso *dso = o->hits->dso;
 	struct bundle_entry e = entry_of(dso);
 	const uint32_t pid = dso->kind == DSO_ANON ? dso->pid : dso->mapped_by;
-	size_t n = 0;
-	void *bytes = j->opt->read_file(j->opt->arg, dso, pid, &n);
+	struct cut_text text = {0};
 
+	j->opt->read_file(j->opt->arg, dso, pid, &text);
 	e.kind = BUNDLE_FILE;
-	if (bytes && n && put_bytes(&o->blob, &e, bytes, n, j->opt))
+	if (dso->kind == DSO_ANON) {
+		e.ino_generation = dso->began_ns;
+		e.flags = is_stale_map(j->file, dso, &text) ? BUNDLE_IS_STALE : 0;
+	}
+	if (text.bytes && text.size && put_bytes(&o->blob, &e, text.bytes, text.size, j->opt))
 		o->rc = err_nomem(&o->err);
-	free(bytes);
+	free(text.bytes);
 }
 
 static bool is_jitdump(const struct dso *dso)
@@ -320,7 +335,7 @@ int cut_bundle(struct bundle_blob *out, struct perf_file *f, struct modules *ms,
 	       struct cut_hits *hits, const struct cut_options *opt, struct cut_report *report,
 	       struct err *err)
 {
-	struct job j = {.ms = ms, .opt = opt};
+	struct job j = {.file = f, .ms = ms, .opt = opt};
 	struct cut_dso *extra = NULL;
 	struct text lacks = {0};
 	size_t i;

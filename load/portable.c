@@ -133,12 +133,15 @@ static char *contents_of(const struct bundle_entry *e, size_t *size)
 }
 
 /* For cut_options.read_file: what is in the recording is of the time when it was made. */
-static void *read_jit_file(void *loaded, const struct dso *dso, uint32_t pid, size_t *size)
+static void read_jit_file(void *loaded, const struct dso *dso, uint32_t pid, struct cut_text *ret)
 {
 	const struct loaded *l = loaded;
-	void *v = contents_of(bundle_find_path(l->bundle, BUNDLE_FILE, dso->path), size);
+	const struct bundle_entry *e = bundle_find_map(l->bundle, dso);
 
-	return v ? v : cut_jit_file(modules_symfs(l->modules), dso, pid, size);
+	ret->bytes = contents_of(e, &ret->size);
+	ret->is_stale = ret->bytes && e->flags & BUNDLE_IS_STALE;
+	if (!ret->bytes)
+		cut_jit_file(modules_symfs(l->modules), dso, pid, ret);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */

@@ -350,6 +350,8 @@ static const char *cure_of(enum sym_miss miss)
 		[SYM_MISS_NO_JIT_MAP] = "let the runtime write perf maps (node "
 					"--perf-basic-prof, python -X perf, ..)",
 		[SYM_MISS_FOREIGN_JIT_MAP] = "`--force`",
+		[SYM_MISS_STALE_JIT_MAP] = "let the runtime write perf maps (node "
+					   "--perf-basic-prof, python -X perf, ..)",
 	};
 
 	return cures[miss] ? cures[miss] : "`--explain ADDR` says more";

@@ -168,6 +168,7 @@ static uint64_t key_hash(const struct dso_key *k)
 	h = hash_mix(h, (uint64_t)k->kind << 32 | k->pid);
 	h = hash_mix(h, (uint64_t)k->maj << 32 | k->min);
 	h = hash_mix(h, k->ino);
+	h = k->began_ns ? hash_mix(h, k->began_ns) : h;
 	return k->build_id.size ? hash_mix(h, hash_bytes(k->build_id.bytes, k->build_id.size)) : h;
 }
 
@@ -175,8 +176,9 @@ static bool key_fits(const struct dso_key *k, const struct dso_entry *e)
 {
 	const struct dso *d = &e->dso;
 
-	return d->kind == k->kind && d->pid == k->pid && d->maj == k->maj && d->min == k->min &&
-	       d->ino == k->ino && !strcmp(d->path, k->path);
+	return d->kind == k->kind && d->pid == k->pid && d->began_ns == k->began_ns &&
+	       d->maj == k->maj && d->min == k->min && d->ino == k->ino &&
+	       !strcmp(d->path, k->path);
 }
 
 static bool generation_fits(const struct dso_key *k, const struct dso_entry *e)
@@ -219,6 +221,7 @@ static struct dso_entry *add(struct dso_table *t, const struct dso_key *k, uint6
 		.path = arena_strndup(&t->arena, k->path, strlen(k->path)),
 		.build_id = k->build_id,
 		.pid = k->pid,
+		.began_ns = k->began_ns,
 		.mapped_by = k->mapped_by,
 		.code_off = k->code_off,
 		.code_size = k->code_size,

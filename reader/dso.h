@@ -16,7 +16,8 @@
 struct dso_key {
 	enum dso_kind kind;
 	const char *path;
-	uint32_t pid; /* DSO_ANON */
+	uint32_t pid;	   /* DSO_ANON */
+	uint64_t began_ns; /* DSO_ANON */
 	/* mapped_by, code_off and code_size are not part of the identity. */
 	uint32_t mapped_by;
 	uint64_t code_off, code_size;

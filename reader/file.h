@@ -62,6 +62,7 @@ struct record_stream;
 struct perf_file {
 	struct perf_file_info info;
 	struct perf_file_stats stats;
+	uint64_t first_ns, last_ns; /* of the samples that were handed out; 0: none had a time */
 	struct err err;
 	int failed;		  /* the error code that ended reading */
 	bool ended;		  /* all streams are read */

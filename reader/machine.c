@@ -101,6 +101,7 @@ int process_restart(struct machine *m, struct process *p, const struct address_s
 	versions_drop(&m->versions, p->data);
 	p->data = NULL;
 	p->life = ++m->last_life;
+	p->began_ns = m->now_ns;
 	p->n_live = 0;
 	p->exited = false;
 	return versions_restart(&m->versions, &p->space, like);
@@ -130,6 +131,11 @@ const char *machine_foreign_comm(struct machine *m)
 static bool is_foreign(uint32_t pid, uint32_t tid, const char *comm)
 {
 	return !pid && !tid && strncmp(comm, "swapper", 7) != 0;
+}
+
+void machine_at(struct machine *m, uint64_t time_ns)
+{
+	m->now_ns = time_ns;
 }
 
 int machine_comm(struct machine *m, uint32_t pid, uint32_t tid, const char *comm, bool exec)

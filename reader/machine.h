@@ -34,6 +34,8 @@ void machine_free(struct machine *m);
 int machine_add_build_id(struct machine *m, const char *path, const struct build_id *id,
 			 uint16_t misc);
 int machine_mmap(struct machine *m, const struct machine_mmap *map);
+/* When what the next FORK or exec says happened; 0: not known. */
+void machine_at(struct machine *m, uint64_t time_ns);
 int machine_comm(struct machine *m, uint32_t pid, uint32_t tid, const char *comm, bool exec);
 int machine_fork(struct machine *m, uint32_t pid, uint32_t ppid, uint32_t tid, uint32_t ptid);
 /* A FORK that perf made up for a task that existed before the recording (misc

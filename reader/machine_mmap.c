@@ -151,6 +151,7 @@ static int user_mmap(struct machine *m, const struct machine_mmap *r, struct dso
 		return -ERR_NOMEM;
 	/* All threads of the process had exited, so this is a new process whose FORK record was
 	 * lost. */
+	machine_at(m, 0);
 	if (p->exited && r->tid == r->pid && process_restart(m, p, NULL))
 		return -ERR_NOMEM;
 	thread_seen(p, t);
@@ -168,7 +169,8 @@ static int user_mmap(struct machine *m, const struct machine_mmap *r, struct dso
 		 * meaning for anonymous memory, and differ between the kernel and /proc/PID/maps.
 		 */
 		snprintf(perf_map, sizeof perf_map, "/tmp/perf-%d.map", (int)r->pid);
-		*key = (struct dso_key){.kind = DSO_ANON, .path = perf_map, .pid = r->pid};
+		*key = (struct dso_key){
+			.kind = DSO_ANON, .path = perf_map, .pid = r->pid, .began_ns = p->began_ns};
 		map.pgoff = map.start;
 	} else if (key->kind == DSO_VDSO) {
 		map.pgoff = 0;

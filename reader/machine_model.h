@@ -21,9 +21,10 @@ struct process {
 	/* Number of its life, unique over all processes: fork and exec begin a new life, which ends
 	 * the threads of the former one. */
 	uint32_t life;
-	size_t n_live; /* threads of this life that were seen and have not exited */
-	bool exited;   /* the last thread has exited: the maps stay for late samples */
-	uint64_t exit; /* then: which exit it was */
+	size_t n_live;	   /* threads of this life that were seen and have not exited */
+	uint64_t began_ns; /* of this life, by fork or exec; 0: not recorded */
+	bool exited;	   /* the last thread has exited: the maps stay for late samples */
+	uint64_t exit;	   /* then: which exit it was */
 	struct address_space *space;
 	/* The maps before exec, which may be none, until the new program runs; NULL: it does. */
 	struct address_space *former;
@@ -58,6 +59,7 @@ struct machine {
 	uint64_t n_exits;		     /* ever: they are numbered from 1 */
 	struct perf_threads ended;	     /* machine_take_ended() */
 	struct address_space *nothing;	     /* the maps of processes of which nothing is known */
+	uint64_t now_ns;		     /* of the last FORK or exec; 0: not known */
 	uint64_t changes;		     /* also counts epochs */
 	struct machine_place recent[RECENT]; /* the last results, by the low bits of tid */
 	struct address_space *kernel, *guest_kernel;

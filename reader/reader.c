@@ -229,6 +229,17 @@ void perf_file_name_functions(struct perf_file *f, perf_function_namer *namer, v
 	f->namer = (struct function_namer){namer, arg};
 }
 
+static void note_times(struct perf_file *f, const struct batch *b)
+{
+	const uint64_t first = b->samples.v[0].time_ns;
+	const uint64_t last = b->samples.v[b->samples.n - 1].time_ns;
+
+	if (!f->first_ns)
+		f->first_ns = first;
+	if (last > f->last_ns)
+		f->last_ns = last;
+}
+
 int perf_file_read(struct perf_file *f, struct perf_batch **ret, struct err *err)
 {
 	struct batch *b = f->failed ? NULL : batch_begin(f);
@@ -253,6 +264,7 @@ int perf_file_read(struct perf_file *f, struct perf_batch **ret, struct err *err
 				*err = f->err;
 			return f->failed;
 		}
+		note_times(f, b);
 		b->pub = (struct perf_batch){b->samples.v, b->samples.n, b->ended.v, b->ended.n};
 		*ret = &b->pub;
 		return 1;

@@ -63,7 +63,10 @@ struct dso {
 	enum dso_kind kind;
 	const char *path; /* as recorded, e.g. "/usr/lib/libc.so.6", "[kernel.kallsyms]" */
 	struct build_id build_id;
-	uint32_t pid;	    /* DSO_ANON: whose map file */
+	uint32_t pid; /* DSO_ANON: whose map file */
+	/* DSO_ANON: when that process was forked, or called exec, by the recording's clock; 0: not
+	 * recorded. What it runs thereafter is another dso. */
+	uint64_t began_ns;
 	uint32_t mapped_by; /* DSO_FILE: the first process that mapped it; 0: unknown */
 	/* DSO_FILE: the file range of its first executable map; code_size 0: unknown */
 	uint64_t code_off, code_size;
@@ -455,6 +458,11 @@ struct perf_file_info {
 	bool is_pipe, is_big_endian, is_simpleperf, is_compressed;
 };
 const struct perf_file_info *perf_file_info(const struct perf_file *f);
+
+/* A wall-clock time, ns, before which the program of a DSO_ANON's process had not begun: a perf map
+ * that was last written before is of an earlier process with this number, or of what this one ran
+ * before. 0: not known. */
+uint64_t perf_file_began_wall_ns(const struct perf_file *f, const struct dso *dso);
 
 /* A thread that ended, or a process that became another program, in time order; with trace_fields,
  * valid until the next read. */

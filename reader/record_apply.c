@@ -152,6 +152,7 @@ int apply_comm(struct perf_file *f, struct record_view *v)
 		return -(int)f->err.code;
 	if (task_ends_note_exec(f, v, pid))
 		return -ERR_NOMEM;
+	machine_at(f->machine, task_record_time(f, v));
 	return machine_result(f, machine_comm(f->machine, pid, tid, buf_cstr(&v->b),
 					      v->misc & PERF_RECORD_MISC_COMM_EXEC));
 }
@@ -167,6 +168,7 @@ int apply_fork(struct perf_file *f, struct record_view *v)
 		switches_note_parent(f, tid, ptid);
 	if (!v->stream && pid != ppid && growth_note_space(f, pid, ppid))
 		return -(int)f->err.code;
+	machine_at(f->machine, task_record_time(f, v));
 	return machine_result(f, v->misc & MISC_FORK_EXEC
 					 ? machine_fork_found(f->machine, pid, ppid, tid, ptid)
 					 : machine_fork(f->machine, pid, ppid, tid, ptid));

@@ -4,23 +4,25 @@
 #include "base/vec.h"
 #include "reader/reader.h"
 
-/* EXIT has a time of its own, which is of the same clock as the trailer's only without a clockid.
+/* EXIT and FORK have a time of their own, which is of the same clock as the trailer's only without
+ * a clockid.
  */
-static uint64_t time_of(const struct perf_file *f, const struct record_view *v)
+uint64_t task_record_time(const struct perf_file *f, const struct record_view *v)
 {
 	const struct event *e = events_of_trailer(&f->events, &v->b);
 	const size_t size = (size_t)(v->b.end - v->b.data);
 
 	if (e && e->trailer_time_pos && e->trailer_bytes <= size - sizeof(struct perf_event_header))
 		return buf_u64_at(&v->b, size - e->trailer_time_pos);
-	return v->type == PERF_RECORD_EXIT ? buf_u64_at(&v->b, 24) : 0;
+	return v->type == PERF_RECORD_EXIT || v->type == PERF_RECORD_FORK ? buf_u64_at(&v->b, 24)
+									  : 0;
 }
 
 static int note(struct perf_file *f, const struct record_view *v, struct perf_task_end end)
 {
 	if (!f->wants_task_ends || v->stream)
 		return 0;
-	end.time_ns = time_of(f, v);
+	end.time_ns = task_record_time(f, v);
 	return end.time_ns && vec_push(&f->task_ends, end) ? err_nomem(&f->err) : 0;
 }
 

@@ -14,6 +14,7 @@
 #include "profile/profile.h"
 #include "reader/reader.h"
 #include "stitch/stitch.h"
+#include "symbolize/symbolize.h"
 #include "unwind/unwind.h"
 
 /* The largest copy of a stack that fits into a record (perf_event_open(2)). */
@@ -211,6 +212,16 @@ static bool hint_roots(const struct loaded *p, const struct hint_to *to)
 	return true;
 }
 
+/* A perf map that is there and was not believed. */
+static const char *refused_map(const struct loaded *p, const struct dso *dso)
+{
+	const enum sym_miss miss = symbolizer_miss(p->symbolizer, dso);
+
+	return miss == SYM_MISS_STALE_JIT_MAP || miss == SYM_MISS_FOREIGN_JIT_MAP
+		       ? sym_miss_text(miss)
+		       : "";
+}
+
 /* A module with code without names, what it lacks, and what helps: static texts. */
 struct nameless {
 	const struct dso *dso;
@@ -245,6 +256,8 @@ static struct nameless *find_nameless(const struct loaded *p, size_t *ret_n)
 			continue;
 		f->dso = dso;
 		f->lacks = report_module_lacks(p, dso, &f->help);
+		if (dso->kind == DSO_ANON && !*f->lacks)
+			f->lacks = refused_map(p, dso);
 		/* Some of it has names. */
 		if (dso->kind == DSO_ANON && !*f->help && report_runtime_help(p, dso->pid))
 			f->help = report_runtime_help(p, dso->pid);

@@ -76,6 +76,29 @@ static int open_trusted(const char *root, const char *path, int *ret)
 	return 0;
 }
 
+/* Any process of this number writes a map at its path, and leaves it there. What is below a root of
+ * the user's is a copy, which can have any time. */
+static bool is_stale(const struct symbol_source *s, int fd)
+{
+	const bool is_copy = *modules_symfs(s->env->modules);
+	const uint64_t began =
+		s->env->file && !is_copy ? perf_file_began_wall_ns(s->env->file, s->dso) : 0;
+	struct stat st;
+
+	return !fstat(fd, &st) && rooted_written_ns(&st) < began;
+}
+
+/* Says so, too, where other names than the map's are used. */
+static int refuse_stale(struct symbol_source *s, struct err *err)
+{
+	if (s->used)
+		return source_says(s, err, "not %s, last written before its process began",
+				   s->dso->path);
+	s->miss = SYM_MISS_STALE_JIT_MAP;
+	return 0;
+}
+
+/* -ERR_UNSUPPORTED: it is stale. */
 static int read_map(struct symbol_source *s, struct jit_state *j, const char *path, size_t *size)
 {
 	const char *symfs = modules_symfs(s->env->modules);
@@ -91,6 +114,10 @@ static int read_map(struct symbol_source *s, struct jit_state *j, const char *pa
 	}
 	if (fd < 0)
 		return -ERR_NOT_FOUND;
+	if (!s->env->foreign_jit_maps && is_stale(s, fd)) {
+		close(fd);
+		return -ERR_UNSUPPORTED;
+	}
 	rc = read_file_fd(fd, path, PERFMAP_MAX_BYTES, &j->text, size, NULL, NULL);
 	close(fd);
 	return rc;
@@ -114,13 +141,14 @@ static int read_recorded(struct jit_state *j, const struct bundle_entry *e, size
 
 static int open_map(struct symbol_source *s, struct jit_state *j, struct err *err)
 {
-	const struct bundle_entry *e =
-		bundle_find_path(modules_bundle(s->env->modules), BUNDLE_FILE, s->dso->path);
+	const struct bundle_entry *e = bundle_find_map(modules_bundle(s->env->modules), s->dso);
 	const char *symfs = modules_symfs(s->env->modules);
 	char path[PATH_MAX];
 	size_t size;
 	int rc;
 
+	if (e && e->flags & BUNDLE_IS_STALE && !s->env->foreign_jit_maps)
+		return refuse_stale(s, err);
 	rc = e ? read_recorded(j, e, &size) : -ERR_NOT_FOUND;
 	if (!rc) {
 		if (perfmap_parse(&j->map, j->text, size))
@@ -134,6 +162,8 @@ static int open_map(struct symbol_source *s, struct jit_state *j, struct err *er
 		path_in_container(s->dso->pid, path, sizeof path);
 		rc = read_map(s, j, path, &size);
 	}
+	if (rc == -ERR_UNSUPPORTED)
+		return refuse_stale(s, err);
 	if (rc)
 		return rc == -ERR_NOMEM ? err_nomem(err) : 0;
 	if (perfmap_parse(&j->map, j->text, size))

@@ -19,22 +19,24 @@
 #include "reader/reader.h"
 
 /* Reasons why an address has no name. X(name, text) */
-#define SYM_MISSES(X)                                                                   \
-	X(FOUND, "found")                                                               \
-	X(NO_MAP, "address not in any mapping")                                         \
-	X(NO_FILE, "file not found")                                                    \
-	X(BUILD_ID_DIFFERS, "file has another build id")                                \
-	X(NO_BUILD_ID, "no build id was recorded, so no file is known to be it")        \
-	X(OTHER_CODE, "its code is not what was recorded")                              \
-	X(UNREADABLE, "file cannot be read")                                            \
-	X(OTHER_MACHINE, "file is for another processor")                               \
-	X(NO_SYMBOLS, "file has no symbols")                                            \
-	X(NO_SYMBOL_HERE, "no symbol covers the address")                               \
-	X(NO_KALLSYMS, "kernel symbols not available")                                  \
-	X(OTHER_KERNEL, "recorded on another kernel")                                   \
-	X(KPTR_RESTRICT, "kernel addresses hidden (kernel.kptr_restrict)")              \
-	X(NO_JIT_MAP, "no perf-PID.map of the process")                                 \
-	X(FOREIGN_JIT_MAP, "perf map or jitdump is another user's (--force to use it)") \
+#define SYM_MISSES(X)                                                                         \
+	X(FOUND, "found")                                                                     \
+	X(NO_MAP, "address not in any mapping")                                               \
+	X(NO_FILE, "file not found")                                                          \
+	X(BUILD_ID_DIFFERS, "file has another build id")                                      \
+	X(NO_BUILD_ID, "no build id was recorded, so no file is known to be it")              \
+	X(OTHER_CODE, "its code is not what was recorded")                                    \
+	X(UNREADABLE, "file cannot be read")                                                  \
+	X(OTHER_MACHINE, "file is for another processor")                                     \
+	X(NO_SYMBOLS, "file has no symbols")                                                  \
+	X(NO_SYMBOL_HERE, "no symbol covers the address")                                     \
+	X(NO_KALLSYMS, "kernel symbols not available")                                        \
+	X(OTHER_KERNEL, "recorded on another kernel")                                         \
+	X(KPTR_RESTRICT, "kernel addresses hidden (kernel.kptr_restrict)")                    \
+	X(NO_JIT_MAP, "no perf-PID.map of the process")                                       \
+	X(STALE_JIT_MAP,                                                                      \
+	  "perf map was last written before its process began: not used (--force to use it)") \
+	X(FOREIGN_JIT_MAP, "perf map or jitdump is another user's (--force to use it)")       \
 	X(NOT_A_FILE, "mapping without a file")
 
 #define X(name, text) SYM_MISS_##name,
