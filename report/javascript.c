@@ -50,6 +50,30 @@ static bool is_interpreter(const struct profile *p, const struct profile_locatio
 			       "Builtins_InterpreterEntryTrampoline");
 }
 
+/* C++ that enters JavaScript; it is exported, so a stripped V8 has its name, too. */
+static bool is_entry(const struct profile *p, const struct profile_location *l)
+{
+	const char *name;
+
+	if (!l->n_lines)
+		return false;
+	name = strtab_get(&p->strings,
+			  p->functions.v[p->lines.v[l->first_line].function].system_name);
+	return str_starts_with(name, "_ZN2v88internal9Execution4Call") ||
+	       str_starts_with(name, "_ZN2v88internal9Execution7TryCall");
+}
+
+/* Where V8 has made no code and no function has a name: is it a frame of the interpreter? Without
+ * its symbols that is nameless code behind an entry. */
+static bool is_interpreted(const struct profile *p, const struct profile_node *n, uint8_t *entered,
+			   size_t i)
+{
+	const struct profile_location *l = &p->locations.v[n->location];
+
+	entered[i] = entered[n->parent] || is_entry(p, l);
+	return is_interpreter(p, l) || (entered[i] && !l->n_lines);
+}
+
 static bool has_code_without_file(const struct profile *p)
 {
 	for (size_t i = 1; i < p->mappings.n; i++)
@@ -61,18 +85,19 @@ static bool has_code_without_file(const struct profile *p)
 double javascript_interpreted_percent(const struct loaded *l)
 {
 	const struct profile *p = l->profile;
-	bool *in = has_code_without_file(p) || named_frames(p) ? NULL
-							       : calloc(p->nodes.n + 1, sizeof *in);
+	const bool none = !has_code_without_file(p) && !named_frames(p);
+	uint8_t *in = none ? calloc(p->nodes.n + 1, 1) : NULL;
+	uint8_t *entered = none ? calloc(p->nodes.n + 1, 1) : NULL;
 	double sum = 0, all = 0;
 
-	for (size_t i = 1; in && i < p->nodes.n; i++)
-		in[i] = in[p->nodes.v[i].parent] ||
-			is_interpreter(p, &p->locations.v[p->nodes.v[i].location]);
-	for (size_t i = 0; in && i < p->samples.n; i++) {
+	for (size_t i = 1; in && entered && i < p->nodes.n; i++)
+		in[i] = is_interpreted(p, &p->nodes.v[i], entered, i) || in[p->nodes.v[i].parent];
+	for (size_t i = 0; in && entered && i < p->samples.n; i++) {
 		all += (double)p->samples.v[i].count;
 		sum += in[p->samples.v[i].node] ? (double)p->samples.v[i].count : 0;
 	}
 	free(in);
+	free(entered);
 	return all > 0 ? 100 * sum / all : 0;
 }
 

@@ -151,6 +151,19 @@ def said_of_the_nameless():
         tap.check(p.stderr.count(line) == 1, f"{what}: it is said that it has no name, and what helps", p.stderr)
 
 
+def stripped():
+    """Without the symbol of the interpreter's entry. What is nameless there is of C++, too: both are said."""
+    if not have("strip"):
+        return tap.skip("a stripped node", "no strip")
+    run(["strip", "-o", "node-stripped", os.path.realpath(shutil.which("node"))])
+    for flags, wanted in (["--jitless"], True), ([], False):
+        run([CAPTURE, "-q", "-F", "1999", "-e", "cpu-clock:u", "-o", "x.data", "--", "./node-stripped", *flags, os.path.join(PROGRAMS, "cycle.js"), "js", "400"])
+        p = run([RESOLVE, "-f", "folded", "x.data"])
+        tap.check(("V8 interpreted all JavaScript" in p.stderr) == wanted and ("JS:" in p.stdout) != wanted,
+                  f"a stripped node {' '.join(flags)}: {'it is said that V8 interpreted all' if wanted else 'functions have names'}", p.stderr)
+    return 0
+
+
 def main():
     if NO_EVENTS:
         return tap.skip("V8's names", NO_EVENTS)
@@ -178,6 +191,7 @@ def main():
         another_name(name)
     exports_nothing()
     said_of_the_nameless()
+    stripped()
     return 0
 
 
