@@ -43,8 +43,9 @@ static void judge(const struct regress_page *page, const struct regress *g, stru
 
 	for (i = 0; i < p->functions.n; i++) {
 		uint32_t name = p->functions.v[i].name;
-		const struct finding *f = regress_finding_of(g, strtab_get(&p->strings, name),
-							     strtab_len(&p->strings, name));
+		const struct finding *f = regress_finding_of(
+			g, strtab_get(&p->strings, name), strtab_len(&p->strings, name),
+			strtab_get(&p->strings, p->functions.v[i].file));
 
 		if (!f || f->verdict == VERDICT_EXPLAINED)
 			continue;

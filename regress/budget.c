@@ -242,6 +242,7 @@ static bool matches(const struct regress *g, const struct rule *r, uint32_t key)
 		       : !strcmp(r->pattern, "unknown")	   ? info->is_unknown
 							   : false;
 	return !fnmatch(r->pattern, strtab_get(&g->keys, key), 0) ||
+	       (info->whole && !fnmatch(r->pattern, strtab_get(&g->keys, info->whole), 0)) ||
 	       !fnmatch(r->pattern, strtab_get(&g->names, info->name), 0);
 }
 

@@ -18,9 +18,16 @@ struct key_info {
 	bool is_interrupt; /* an interrupt, or beneath one */
 	enum key_entry entry;
 	uint32_t in_interrupt; /* the key of what it does beneath an interrupt; 0: none */
-	bool has_namesakes;    /* other functions of its name are in other files of a side */
+	bool has_namesakes;    /* it stands for several functions */
 	bool is_asked;	       /* and it would matter which of them changed */
-	bool is_of_file;       /* of a program or a library that is known by name */
+	/* Of a part of a name (split.h): the key of the name, the file or 0, and the module. */
+	uint32_t whole, path, module;
+	uint32_t like; /* another part that is the same function; 0: none */
+	bool is_seen[SIDE_N];
+	bool is_crowded;  /* in one run two files of this base name have the function */
+	bool has_copies;  /* its symbol is in two places of a module */
+	bool is_unplaced; /* some function of this name is of no known file */
+	bool is_of_file;  /* of a program or a library that is known by name */
 	/* The linker has merged it with others of the same code: "f [+1]". */
 	bool is_folded[SIDE_N];
 	/* Some of its code has lines, or functions inlined into it are known. */
@@ -114,6 +121,11 @@ struct past_run {
 };
 #define NO_SESSION UINT32_MAX
 
+/* A function of several of one name. */
+struct split_part {
+	uint32_t whole, path, key; /* path: in `names`; 0: not known */
+};
+
 struct named_finding {
 	enum finding_kind kind;
 	uint32_t key;
@@ -139,6 +151,8 @@ struct regress {
 	struct hash_index lines_known;
 	uint8_t *code_state;	      /* by key: enum code_state; NULL: not looked at */
 	struct code_size *code_sizes; /* by key; with code_state */
+	bool is_by_name;	      /* functions of one name are one */
+	VEC(struct split_part) splits;
 	VEC(struct rule) rules;
 	VEC(char *) notes, warnings;
 	struct family self, incl;
@@ -169,6 +183,19 @@ void past_run_done(struct past_run *r);
 /* Returns the id of a key; STRTAB_FAILED when out of memory. */
 uint32_t key_intern(struct regress *g, const char *key);
 
+/* ---- parts.c */
+bool is_name_of_c(const char *s);
+/* The part that stands for all that are the same function as this. */
+uint32_t part_find(const struct regress *g, uint32_t part);
+void part_join(struct regress *g, uint32_t a, uint32_t b);
+
+/* ---- split.c */
+/* Decides which parts of names are functions of their own, and gives all that has keys those of
+ * functions. Returns 0 or -1. */
+int split_all(struct regress *g);
+/* The name of a function without the file that tells it from others. */
+const char *split_plain_name(const struct regress *g, uint32_t key);
+
 /* ---- interrupts.c */
 /* Notes that a key is of the kernel. */
 void kernel_see(struct regress *g, uint32_t key);
@@ -182,6 +209,8 @@ enum together runs_together(const struct regress *g);
 /* Counts a run's samples by line; keys: of the locations' innermost functions. Returns 0 or -1. */
 int lines_see(struct regress *g, enum side side, const struct profile *p, const bool *has_event,
 	      const uint32_t *keys, double unit);
+/* Gives lines the keys that theirs became. Returns 0 or -1. */
+int lines_rename(struct regress *g, const uint32_t *to);
 /* Finds the lines with most of a change; s: sums of the sides' size factors. */
 void lines_of(const struct regress *g, const double *s, struct finding *f);
 

@@ -20,6 +20,7 @@ static uint32_t twin_key(struct regress *g, uint32_t key, bool is_shown_name)
 	struct text t = {0};
 	uint32_t id = STRTAB_FAILED;
 
+	key = g->info.v[key].whole ? g->info.v[key].whole : key;
 	text_add(&t, strtab_get(&g->keys, key), strtab_len(&g->keys, key));
 	text_str(&t, " [interrupt]");
 	text_char(&t, '\0');
@@ -42,6 +43,7 @@ static uint32_t twin_of(struct regress *g, uint32_t key)
 		return STRTAB_FAILED;
 	g->info.v[twin] = g->info.v[key];
 	g->info.v[twin].name = name;
+	g->info.v[twin].whole = g->info.v[twin].like = 0;
 	g->info.v[twin].is_of_file = false; /* a library may have the same name */
 	g->info.v[twin].is_async = g->info.v[twin].is_interrupt = true;
 	g->info.v[key].in_interrupt = twin;

@@ -1,5 +1,7 @@
 /* lines.c - counts a function's samples by source line. */
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/hash.h"
 #include "base/pair.h"
@@ -72,6 +74,29 @@ int lines_see(struct regress *g, enum side side, const struct profile *p, const 
 			at->line[side] = lines[0].line;
 	}
 	return 0;
+}
+
+int lines_rename(struct regress *g, const uint32_t *to)
+{
+	struct line_count *v = g->lines.v;
+	size_t n = g->lines.n, i, side;
+	int rc = 0;
+
+	memset(&g->lines, 0, sizeof g->lines);
+	hash_index_done(&g->lines_known);
+	for (i = 0; !rc && i < n; i++) {
+		struct line_count *at = line_at(g, to[v[i].key], v[i].distance);
+
+		rc = at ? 0 : -1;
+		for (side = 0; !rc && side < SIDE_N; side++) {
+			at->samples[side] += v[i].samples[side];
+			if (v[i].line[side] &&
+			    (!at->line[side] || v[i].line[side] < at->line[side]))
+				at->line[side] = v[i].line[side];
+		}
+	}
+	free(v);
+	return rc;
 }
 
 static double change_of(const struct finding_line *l)

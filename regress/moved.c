@@ -252,7 +252,7 @@ static void offer_name(struct pairs *p, uint32_t gone, uint32_t new)
 
 	if (!cancels(p->j, gone, new))
 		return;
-	pair.like = key_likeness(regress_name(g, gone), regress_name(g, new));
+	pair.like = key_likeness(split_plain_name(g, gone), split_plain_name(g, new));
 	pair.is_elsewhere = !share_caller(p, gone, new);
 	if (pair.like > 0 || !pair.is_elsewhere)
 		offer(p, pair);

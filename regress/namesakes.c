@@ -1,4 +1,4 @@
-/* namesakes.c - static functions of one name in several files: one key. */
+/* namesakes.c - says which rows stand for several functions of one name. */
 #include <stdio.h>
 
 #include "regress/judge.h"
@@ -30,7 +30,7 @@ int tell_namesakes(struct regress *g, struct err *err)
 			continue;
 		n++;
 		snprintf(line, sizeof line,
-			 "functions of several files are named %.120s: they are counted as one",
+			 "several functions are named %.120s: they are counted as one",
 			 regress_name(g, k));
 		rc = regress_warn(g, line, err);
 	}

@@ -84,6 +84,7 @@ void regress_free(struct regress *g)
 	vec_done(&g->past);
 	vec_done(&g->sessions);
 	vec_done(&g->only);
+	vec_done(&g->splits);
 	vec_done(&g->runs);
 	vec_done(&g->trees);
 	vec_done(&g->findings);
@@ -233,6 +234,8 @@ int regress_compare(struct regress *g, struct err *err)
 {
 	int rc;
 
+	if (split_all(g))
+		return err_nomem(err);
 	runs_sort(g);
 	runs_share_unit(g);
 	g->design.event = g->event;
@@ -295,6 +298,21 @@ const char *regress_file(const struct regress *g, uint32_t key, uint32_t *line)
 	return strtab_get(&g->names, info->file[side]);
 }
 
+/* The key of a name's function in a file: `key` itself, or that of a part. */
+static const char *key_in_file(const struct regress *g, const char *key, const char *file)
+{
+	size_t i;
+
+	for (i = 0; i < g->splits.n; i++) {
+		const struct split_part *p = &g->splits.v[i];
+
+		if (!strcmp(strtab_get(&g->names, p->path), file) &&
+		    !strcmp(regress_key(g, p->whole), key))
+			return regress_key(g, p->key);
+	}
+	return key;
+}
+
 static const struct finding *find_finding(const struct regress *g, enum finding_kind kind,
 					  const char *key)
 {
@@ -307,7 +325,8 @@ static const struct finding *find_finding(const struct regress *g, enum finding_
 	return NULL;
 }
 
-const struct finding *regress_finding_of(const struct regress *g, const char *name, size_t n)
+const struct finding *regress_finding_of(const struct regress *g, const char *name, size_t n,
+					 const char *file)
 {
 	const struct finding *f = NULL;
 	struct text key = {0};
@@ -319,7 +338,8 @@ const struct finding *regress_finding_of(const struct regress *g, const char *na
 			key_function(&key, name, n, (enum key_kind)kind);
 			text_char(&key, '\0');
 			if (!key.failed)
-				f = find_finding(g, (enum finding_kind)what, key.s);
+				f = find_finding(g, (enum finding_kind)what,
+						 key_in_file(g, key.s, file));
 		}
 	text_done(&key);
 	return f;

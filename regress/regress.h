@@ -265,8 +265,10 @@ const char *regress_name(const struct regress *g, uint32_t key); /* as shown */
 const char *regress_dso(const struct regress *g, uint32_t key);
 const char *regress_file(const struct regress *g, uint32_t key,
 			 uint32_t *line); /* in the new side if it is there; "": not known */
-/* The first finding about a function of this name, FINDING_SELF before FINDING_INCL; NULL: none. */
-const struct finding *regress_finding_of(const struct regress *g, const char *name, size_t n);
+/* The first finding about a function of this name, FINDING_SELF before FINDING_INCL; NULL: none.
+ * file: its path, for names that functions of several files have. */
+const struct finding *regress_finding_of(const struct regress *g, const char *name, size_t n,
+					 const char *file);
 /* One line: "1 slower, 2 improved or gone ..", or for a finding "+12.3 %, +0.40 % of the whole ..".
  * The headline says in addition what a green result may have missed, and what it takes to see it.
  */

@@ -6,6 +6,7 @@
 #include "profile/profile.h"
 #include "reader/reader.h"
 #include "regress/inside.h"
+#include "regress/split.h"
 
 #include <string.h>
 
@@ -20,7 +21,8 @@ struct keyer {
 	enum side side; /* history is the base's */
 	struct tree_symbols symbols;
 	struct text text;
-	uint32_t *of_function; /* by function and class: key and 1 */
+	uint32_t *of_function; /* by function and class: key of the name and 1 */
+	struct split_run split;
 };
 
 /* What is shown is the smallest of all spellings, whatever the order of the runs. */
@@ -78,36 +80,47 @@ static bool is_namesake(const struct keyer *k, const struct key_info *info, uint
 	return *old && *own && strcmp(old, own) != 0;
 }
 
-static uint32_t key_of_function(struct keyer *k, uint32_t function,
-				const struct profile_location *l, uint32_t line)
+/* The key of a function's name. */
+static uint32_t key_of_name(struct keyer *k, uint32_t function, enum key_kind kind)
 {
 	const struct profile_function *f = &k->p->functions.v[function];
-	const struct profile_mapping *m = &k->p->mappings.v[l->mapping];
-	enum key_kind kind = l->is_kernel ? KEY_KERNEL : m->kind == DSO_ANON ? KEY_JIT : KEY_USER;
 	uint32_t *known = &k->of_function[function * 3 + kind], id;
-	struct key_info *info;
 
-	(void)line;
 	if (*known)
 		return *known - 1;
 	key_function(&k->text, strtab_get(&k->p->strings, f->name),
 		     strtab_len(&k->p->strings, f->name), kind);
 	id = take_key(k);
+	if (id != STRTAB_FAILED)
+		*known = id + 1;
+	return id;
+}
+
+static uint32_t key_of_function(struct keyer *k, const struct profile_location *l,
+				const struct profile_line *line, bool is_outermost)
+{
+	const struct profile_function *f = &k->p->functions.v[line->function];
+	const struct profile_mapping *m = &k->p->mappings.v[l->mapping];
+	enum key_kind kind = l->is_kernel ? KEY_KERNEL : m->kind == DSO_ANON ? KEY_JIT : KEY_USER;
+	uint32_t id = key_of_name(k, line->function, kind);
+	struct key_info *info;
+
+	if (id != STRTAB_FAILED)
+		id = split_key(&k->split, id, l, line, is_outermost);
 	if (id == STRTAB_FAILED)
 		return id;
 	info = &k->g->info.v[id];
 	info->is_vdso |= l->mapping && m->kind == DSO_VDSO;
 	info->is_of_file |= l->mapping && m->kind == DSO_FILE;
 	info->is_folded[k->side] |= strstr(strtab_get(&k->p->strings, f->name), " [+") != NULL;
-	info->has_namesakes |= is_namesake(k, info, f->file);
-	if (kind == KEY_KERNEL)
+	info->has_namesakes |= !info->whole && is_namesake(k, info, f->file);
+	if (kind == KEY_KERNEL && !info->is_kernel)
 		kernel_see(k->g, id);
 	if (see_string(k, &info->name, f->name) || see_string(k, &info->dso, m->short_name) ||
 	    see_string(k, &info->file[k->side], f->file))
 		return STRTAB_FAILED;
 	if (f->start_line && (!info->line[k->side] || f->start_line < info->line[k->side]))
 		info->line[k->side] = f->start_line;
-	*known = id + 1;
 	return id;
 }
 
@@ -140,7 +153,7 @@ static int add_location(struct keyer *k, const struct profile_location *l)
 		return id == STRTAB_FAILED || vec_push(&k->symbols.ids, id) ? -1 : 0;
 	}
 	for (i = n; i--;) {
-		id = key_of_function(k, lines[i].function, l, lines[i].line);
+		id = key_of_function(k, l, &lines[i], i + 1 == n);
 		if (id == STRTAB_FAILED || vec_push(&k->symbols.ids, id))
 			return -1;
 	}
@@ -301,7 +314,10 @@ static int read_run(struct regress *g, const char *name, const struct profile *p
 		    struct past_run *ret, struct err *err)
 {
 	bool is_past = ret->session != NO_SESSION;
-	struct keyer k = {.g = g, .p = p, .side = ret->run.side};
+	struct keyer k = {.g = g,
+			  .p = p,
+			  .side = ret->run.side,
+			  .split = {.g = g, .p = p, .side = ret->run.side, .is_past = is_past}};
 	struct event_set events;
 	struct tree t = {0};
 	int rc = event_set_make(&events, p, g->opt.event, err);
@@ -319,6 +335,7 @@ static int read_run(struct regress *g, const char *name, const struct profile *p
 	tree_symbols_done(&k.symbols);
 	tree_done(&t);
 	text_done(&k.text);
+	split_run_done(&k.split);
 	free(k.of_function);
 	return rc;
 }

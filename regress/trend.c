@@ -19,6 +19,9 @@ struct trend *trend_new(const struct regress_options *opt, bool by_name)
 		t->g = regress_new(opt);
 		t->by_name = by_name;
 	}
+	/* The files of a commit may be others than those of the next. */
+	if (t && t->g)
+		t->g->is_by_name = true;
 	if (t && !t->g) {
 		free(t);
 		return NULL;

@@ -71,7 +71,7 @@ code, r = findings("--base", *base, "--new", *new)
 slower = next((f for f in r["findings"] if f["key"] == "a_run"), {})
 tap.check(code == 1 and slower.get("verdict") == "REGRESSED", "two static functions of one name, one slower and one faster: nothing moved", code, of(r, "REGRESSED", "moved", "improved"))
 text = regress("--base", *base, "--new", *new).stdout
-tap.check("note: functions of several files are named step: they are counted as one" in text, "the report says that they are several", text)
+tap.check("note: several functions are named step: they are counted as one" in text, "the report says that they are several", text)
 base, new = sides(drawn, "one", program(900, 900, ("a.c", "a.c")), program(1200, 600, ("a.c", "a.c")), speedscope)
 code, r = findings("--base", *base, "--new", *new)
 tap.check(code == 0 and ("a_run", "incl") in of(r, "moved"), "one function, called more by one caller and less by another: it moved", code, of(r, "REGRESSED", "moved"))
