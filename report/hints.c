@@ -170,6 +170,8 @@ static const char *root_help(const struct loaded *p, enum unwind_stop why)
 
 	if (why == UNWIND_STOP_NO_CFI)
 		return report_roots_help(p);
+	if (why == UNWIND_STOP_NO_BINARY && report_no_file_help(p))
+		return report_no_file_help(p);
 	if (why == UNWIND_STOP_SWITCHED)
 		return report_switch_help(p);
 	if (why == UNWIND_STOP_NO_MAP && has_return_probes(p->profile))

@@ -273,6 +273,9 @@ static struct module_report report_of(const struct loaded *p, const struct dso *
 	judge_dwarf(&r, p);
 	if (r.miss == SYM_MISS_NO_JIT_MAP && report_runtime_help(p, dso->pid))
 		r.help = report_runtime_help(p, dso->pid);
+	/* A runtime's image of its memory, with code (SBCL's); not an ELF file. */
+	if (is_file && str_ends_with(dso->path, ".core") && report_runtime_help(p, dso->mapped_by))
+		r.help = report_runtime_help(p, dso->mapped_by);
 	return r;
 }
 

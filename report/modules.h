@@ -18,6 +18,13 @@ const char *report_module_lacks(const struct loaded *p, const struct dso *dso, c
 /* What gives names and whole stacks to the code that the process has made, by its runtime
  * (runtimes.c); NULL: not known. A static text. */
 const char *report_runtime_help(const struct loaded *p, uint32_t pid);
+/* The outermost location of most of the stacks that end for this reason, of one module; NULL: there
+ * is none. */
+const struct profile_location *report_where_stacks_end(const struct loaded *p,
+						       enum unwind_stop why);
+/* What is to be known of stacks that end in a runtime's own file of code; NULL: nothing. A static
+ * text. */
+const char *report_no_file_help(const struct loaded *p);
 /* What helps against stacks that end in code without unwind tables. A static text. */
 const char *report_roots_help(const struct loaded *p);
 /* What is to be known of stacks that go on on another one. A static text. */

@@ -2,8 +2,10 @@
  */
 #include <string.h>
 
+#include "base/strtab.h"
 #include "base/text.h"
 #include "functions/functions.h"
+#include "profile/profile.h"
 #include "reader/reader.h"
 #include "report/modules.h"
 
@@ -25,12 +27,38 @@
 	"`capture` has read no function of V8 there, which takes what not all programs " \
 	"export (v8dbg_*); " V8_FLAGS " may name them"
 
+#define PHP_NAMES  "php -d opcache.jit_debug=16 gives names"
+#define PHP_COPIES "stacks of the JIT's code need `capture`"
+#define PHP_STACKS                                                              \
+	"not all callers are known where PHP's JIT has compiled code: with -d " \
+	"opcache.jit=disable, which is slower, all stacks are whole"
+#define RUBY_NAMES "Ruby's YJIT writes names since Ruby 3.3: RUBYOPT=--yjit-perf"
+#define RUBY_STACKS                                                                            \
+	"where YJIT's code keeps no frame pointer, its callers are not known: without --yjit " \
+	"all stacks are whole"
+#define PYPY_NAMES "PyPy's compiled code has no names for recorders"
+#define PYPY_STACKS                                                                           \
+	"where PyPy's compiled code keeps no frame pointer, its callers are not known: with " \
+	"pypy3 --jit off, which is slower, all stacks are whole"
+#define CHEZ_NAMES "Chez Scheme's code has no names for recorders"
+#define CHEZ_STACKS                                                                         \
+	"Chez Scheme's code keeps its callers in a stack of its own, which is not copied: " \
+	"nothing here shows them"
+#define SBCL_NAMES                                                                            \
+	"SBCL's core is no ELF file: its code has no names for recorders; sb-sprof, its own " \
+	"profiler, has them"
+#define SBCL_STACKS "SBCL's core is no ELF file: how its code keeps its callers is not known here"
+#define HASKELL_STACKS                                                                        \
+	"Haskell's code (GHC) keeps its callers in a stack of its own in the heap, which is " \
+	"not copied: nothing here shows them, nor does -g"
+
 /* By the beginning of the name of a file that the process has mapped. Each was tried with the
  * release in Debian 12, Python's and Java's with later ones; -perfmap and --yjit-perf are by the
  * manuals. */
 static const struct {
 	const char *name, *if_copied, *help;
 	const char *not_read; /* capture reads names, but has not read these; NULL: it does not */
+	const char *roots;    /* where most stacks end in its code; NULL: what is said of any */
 } runtimes[] = {
 	{"libjvm.so",
 	 ALONE("record with `capture`, which reads the JVM's code from outside, without a flag; "
@@ -42,10 +70,11 @@ static const struct {
 	{"beam.smp",
 	 ALONE("ERL_AFLAGS=\"+JPperf true\" gives names and frame pointers "
 	       "(Erlang/OTP 25 or later)"),
-	 NULL},
-	{"php",
-	 WITH("php -d opcache.jit_debug=16 gives names", "stacks of the JIT's code need `capture`"),
-	 NULL},
+	 NULL,
+	 "Erlang's code keeps frame pointers with ERL_AFLAGS=\"+JPperf true\" (OTP 25 or later) "
+	 "only; stacks of C that it calls have no root then either"},
+	{"php", WITH(PHP_NAMES, PHP_COPIES), NULL, PHP_STACKS},
+	{"libphp", WITH(PHP_NAMES, PHP_COPIES), NULL, PHP_STACKS},
 	{"luajit",
 	 WITH("LuaJIT writes no names for recorders",
 	      "stacks through its compiled code need `capture`"),
@@ -59,7 +88,20 @@ static const struct {
 	 NULL},
 	{"libpython3", ALONE("PYTHONPERFSUPPORT=1 (Python 3.12 or later) names Python's functions"),
 	 NULL},
-	{"libruby", ALONE("Ruby's YJIT writes names since Ruby 3.3: RUBYOPT=--yjit-perf"), NULL},
+	{"libruby", ALONE(RUBY_NAMES), NULL, RUBY_STACKS},
+	{"ruby", ALONE(RUBY_NAMES), NULL, RUBY_STACKS},
+	{"libpypy", ALONE(PYPY_NAMES), NULL, PYPY_STACKS},
+	{"libguile", ALONE("Guile's compiled code has no names for recorders"), NULL,
+	 "Guile's compiled code keeps its callers in a stack of its own: with "
+	 "GUILE_JIT_THRESHOLD=-1 in the environment, which is slower, C alone runs, and its stacks "
+	 "are whole"},
+	{"racket", ALONE("Racket's code has no names for recorders"), NULL,
+	 "Racket's code keeps its callers in a stack of its own, which is not copied: nothing here "
+	 "shows them"},
+	{"scheme", ALONE(CHEZ_NAMES), NULL, CHEZ_STACKS},
+	{"chezscheme", ALONE(CHEZ_NAMES), NULL, CHEZ_STACKS},
+	{"petite", ALONE(CHEZ_NAMES), NULL, CHEZ_STACKS},
+	{"sbcl", ALONE(SBCL_NAMES), NULL, SBCL_STACKS},
 	{"qemu-",
 	 WITH("QEMU has names since 8.0, with -perfmap",
 	      "stacks through what it has translated need `capture`"),
@@ -123,9 +165,60 @@ const char *report_runtime_help(const struct loaded *p, uint32_t pid)
 	return has_copies(p, pid) ? runtimes[k].if_copied : runtimes[k].help;
 }
 
+/* As GHC names what it has compiled, of its own libraries. */
+static bool is_ghc(const struct profile *p, const struct profile_location *l)
+{
+	const char *name;
+
+	if (!l->n_lines)
+		return false;
+	name = strtab_get(&p->strings,
+			  p->functions.v[p->lines.v[l->first_line].function].system_name);
+	return str_ends_with(name, "_info") &&
+	       (str_starts_with(name, "base_") || str_starts_with(name, "stg_") ||
+		str_starts_with(name, "ghczm"));
+}
+
+/* Each program of GHC's has its libraries' code in it. */
+static bool is_haskell(const struct profile *p, uint32_t mapping)
+{
+	for (size_t i = 0; i < p->locations.n; i++)
+		if (p->locations.v[i].mapping == mapping && is_ghc(p, &p->locations.v[i]))
+			return true;
+	return false;
+}
+
+/* What a runtime's code, in which most of these stacks end, does to them; NULL: it is another's. */
+static const char *roots_of_runtime(const struct loaded *p, enum unwind_stop why)
+{
+	const struct profile_location *l = report_where_stacks_end(p, why);
+	const struct dso *dso = l ? p->profile->mappings.v[l->mapping].dso : NULL;
+	size_t k;
+
+	if (!dso)
+		return NULL;
+	if (is_haskell(p->profile, l->mapping))
+		return HASKELL_STACKS;
+	if (why == UNWIND_STOP_NO_BINARY && !str_ends_with(dso->path, ".core"))
+		return NULL;
+	k = dso->kind == DSO_ANON	   ? find_runtime(p, dso->pid)
+	    : why == UNWIND_STOP_NO_BINARY ? find_runtime(p, dso->mapped_by)
+					   : RUNTIMES;
+	return k == RUNTIMES ? NULL : runtimes[k].roots;
+}
+
+const char *report_no_file_help(const struct loaded *p)
+{
+	return roots_of_runtime(p, UNWIND_STOP_NO_BINARY);
+}
+
 const char *report_roots_help(const struct loaded *p)
 {
 	const size_t n = perf_file_dso_count(p->file);
+	const char *own = roots_of_runtime(p, UNWIND_STOP_NO_CFI);
+
+	if (own)
+		return own;
 
 	for (size_t i = 0; i < n; i++)
 		if (has_copies(p, perf_file_dso(p->file, i)->pid))

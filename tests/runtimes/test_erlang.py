@@ -22,6 +22,9 @@ def without_frame_pointers():
     run([CAPTURE, "-q", "-F", "999", "-e", "cpu-clock:u", "-o", "bare.data", "--", "erl", "-noshell", "-run", "cycle", "main", "800"])
     samples = [json.loads(line) for line in run([RESOLVE, "-q", "-f", "jsonl", "bare.data"]).stdout.splitlines()]
     ends = collections.Counter(s.get("stop") for s in samples if re.search(r"/perf-\d+\.map$", s["stack"][-1].get("dso") or ""))
+    said = run([RESOLVE, "bare.data", "-o", "bare.folded"]).stderr
+    tap.check("Erlang's code keeps frame pointers with ERL_AFLAGS" in said or "gives names and frame pointers" in said,
+              "without frame pointers: it is said what gives them", said)
     tap.check(sum(ends.values()) > 100 and not ends["END"], f"without frame pointers: of {sum(ends.values())} stacks none says that it is whole", ends)
 
 

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""The one line about stacks and names of runtimes that write neither tables nor maps: of each that is installed, recorded by capture without a
+flag; and that the cure that it names is one."""
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["TOP"], "tests", "e2e"))
+from common import CAPTURE, RESOLVE, Tap, have, need_events, run  # noqa: E402
+
+tap = Tap()
+need_events()
+FILES = {
+    "w.lisp": "(defun fib (n) (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2)))))\n(compile 'fib)\n(loop while (< (get-internal-run-time) (* 0.6 internal-time-units-per-second)) do (fib 20))\n",
+    "w.rkt": "#lang racket/base\n(define (fib n) (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2)))))\n(let loop () (when (< (current-process-milliseconds) 1000) (fib 20) (loop)))\n",
+    "w.ss": "(define (fib n) (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2)))))\n(let loop () (when (< (cpu-time) 600) (fib 20) (loop)))\n(exit)\n",
+    "w.scm": "(define (fib n) (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2)))))\n(let loop () (if (< (get-internal-run-time) (* 0.6 internal-time-units-per-second)) (begin (fib 18) (loop))))\n",
+    "w.hs": "import System.CPUTime\nfib :: Int -> Integer\nfib n = if n < 2 then toInteger n else fib (n - 1) + fib (n - 2)\n"
+            "loop :: Integer -> IO ()\nloop s = do { t <- getCPUTime; if t > 600000000000 then print s else loop $! (s + fib 20) }\nmain :: IO ()\nmain = loop 0\n",
+    "w.py": "import time\ndef fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)\nwhile time.process_time() < 1: fib(18)\n",
+}
+# What must be installed, what builds it, what is recorded, what must be said
+RUNTIMES = [
+    ("sbcl", [], ["sbcl", "--script", "w.lisp"], ["SBCL's core is no ELF file: how its code", "; SBCL's core is no ELF file: its code has no names for recorders; sb-sprof"]),
+    ("racket", [], ["racket", "w.rkt"], ["Racket's code keeps its callers in a stack of its own", "; Racket's code has no names for recorders"]),
+    ("scheme", [], ["scheme", "--script", "w.ss"], ["Chez Scheme's code keeps its callers in a stack of its own", "; Chez Scheme's code has no names"]),
+    ("guile", [], ["guile", "--no-auto-compile", "w.scm"], ["GUILE_JIT_THRESHOLD=-1", "; Guile's compiled code has no names for recorders"]),
+    ("ghc", ["ghc", "-v0", "-O", "w.hs", "-o", "hs"], ["./hs"], ["Haskell's code (GHC) keeps its callers in a stack of its own"]),
+    ("pypy3", [], ["pypy3", "w.py"], ["; PyPy's compiled code has no names for recorders"]),
+]
+# The same where the cure is
+CURES = [
+    ("guile", ["env", "GUILE_JIT_THRESHOLD=-1", "guile", "--no-auto-compile", "w.scm"]),
+    ("pypy3", ["pypy3", "--jit", "off", "w.py"]),
+]
+
+
+def record(cmd):
+    run([CAPTURE, "-q", "-F", "999", "-e", "cpu-clock:u", "--bundle", "-o", "x.data", "--", *cmd])
+    return run([RESOLVE, "--stats=json", "-f", "folded", "x.data"]).stderr
+
+
+def main():
+    for name, text in FILES.items():
+        with open(name, "w") as f:
+            f.write(text)
+    for tool, make, cmd, lines in RUNTIMES:
+        if not have(tool):
+            tap.skip(f"words about {tool}", "it is not installed")
+            continue
+        if make:
+            run(make)
+        said = record(cmd)
+        for line in lines:
+            tap.check(said.count(line) == 1 and "node --perf-basic-prof" not in said, f"{tool}: {line}", said)
+    for tool, cmd in CURES:
+        if not have(tool):
+            tap.skip(f"the cure for {tool}", "it is not installed")
+            continue
+        stats = json.loads([x for x in record(cmd).splitlines() if x.startswith("{")][-1])
+        ended = stats["root"] + stats["truncated"]
+        tap.check(ended >= 0.97 * stats["user_stacks"], f"{' '.join(cmd)}: {ended} of {stats['user_stacks']} stacks are whole, or were cut")
+
+
+main()
+tap.end()
