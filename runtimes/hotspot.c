@@ -400,6 +400,19 @@ static bool may_become_whole(struct pass *p, uint64_t at)
 	return true;
 }
 
+/* Code can come and go between two snapshots only where its class is unloaded meanwhile: other code
+ * that is not used any more is freed after several garbage collections, or passes of the sweeper.
+ */
+static bool may_have_replaced(struct hotspot *h)
+{
+	uint64_t n;
+
+	if (!h->unloads_before.is_known || !hotspot_unloads(h, &n))
+		return h->has_unloaded;
+	h->may_lose_code |= n != h->unloads_before.n;
+	return n != h->unloads_before.n;
+}
+
 /* Writes a blob if it is new. What was read must still be there afterwards. */
 static void take_blob(struct pass *p, uint64_t at, uint64_t bytes)
 {
@@ -451,7 +464,7 @@ static void take_blob(struct pass *p, uint64_t at, uint64_t bytes)
 	}
 	/* Another method's code was there, or may have come and gone: which of them the samples
 	 * until now were of is not known. */
-	if (m && (known != HASH_NONE || h->has_unloaded))
+	if (m && (known != HASH_NONE || may_have_replaced(h)))
 		hotspot_unname(h, 0, b.begin, b.end - b.begin, p->log);
 	if (m)
 		add_code(p, &b);
@@ -543,6 +556,14 @@ bool hotspot_knows(const struct hotspot *h, uint64_t addr)
 	return lo && addr < h->spans.v[lo - 1].end;
 }
 
+static void begin_unloads(struct hotspot *h)
+{
+	h->unloads_before = h->unloads;
+	h->unloads.is_known = hotspot_unloads(h, &h->unloads.n);
+	if (h->unloads.is_known && h->unloads_before.is_known)
+		h->may_lose_code |= h->unloads.n != h->unloads_before.n;
+}
+
 int hotspot_snapshot(struct hotspot *h, const uint64_t *methods, size_t n, uint64_t now_ns,
 		     struct code_log *log, struct hotspot_counts *counts)
 {
@@ -554,6 +575,7 @@ int hotspot_snapshot(struct hotspot *h, const uint64_t *methods, size_t n, uint6
 	h->later.bytes.n = 0;
 	h->spans.n = 0;
 	h->round++;
+	begin_unloads(h);
 	walk_heaps(&p);
 	if (h->mem.budget && !h->mem.is_gone && !p.nomem)
 		end_codes(&p);

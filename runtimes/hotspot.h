@@ -66,6 +66,12 @@ enum hotspot_field {
 	AT_QUEUE_N,
 	AT_CODELET_SIZE,
 	AT_CODELET_TEXT,
+	AT_PERF_START,
+	AT_PERF_FIRST,
+	AT_PERF_N,
+	AT_ENTRY_LENGTH,
+	AT_ENTRY_NAME,
+	AT_ENTRY_DATA,
 	AT_RELEASE,
 	AT_MAJOR,
 	AT_N
@@ -86,7 +92,7 @@ enum hotspot_type {
 /* This release does not have it. */
 #define HOTSPOT_NONE UINT64_MAX
 
-enum { HOTSPOT_STUBS_MAX = 256, HOTSPOT_NAME_MAX = 1024 };
+enum { HOTSPOT_STUBS_MAX = 256, HOTSPOT_NAME_MAX = 1024, HOTSPOT_UNLOAD_COUNTERS = 2 };
 
 struct hotspot_span {
 	uint64_t begin, end;
@@ -127,6 +133,14 @@ struct hotspot {
 	struct code_log later;	   /* of this snapshot: written behind what has lost its name */
 	uint64_t before_ns;	   /* of the snapshot before this one; 0: none */
 	bool has_unloaded;	   /* a method has become another one, ever */
+	/* Of unloaded classes: places of the JVM's counters (0: not found), and what they said when
+	 * this snapshot and the one before it began. */
+	uint64_t unload_counters[HOTSPOT_UNLOAD_COUNTERS];
+	struct hotspot_unloads {
+		uint64_t n;
+		bool is_known;
+	} unloads, unloads_before;
+	bool may_lose_code;	   /* classes were unloaded, ever */
 	struct arena names;	   /* of this snapshot */
 	struct hash_table name_of; /* method -> index in known, of this snapshot */
 	VEC(struct hotspot_method) known;
@@ -188,6 +202,9 @@ void hotspot_unname(const struct hotspot *h, uint64_t method, uint64_t start, ui
 		    struct code_log *log);
 /* The line of a bytecode index; 0: not known. */
 uint32_t hotspot_line(const struct hotspot *h, const struct hotspot_method *m, uint32_t bci);
+
+/* hotspot_counters.c: how many classes were unloaded until now; false: it does not tell. */
+bool hotspot_unloads(struct hotspot *h, uint64_t *ret);
 
 /* hotspot_scopes.c: what was inlined where in an nmethod. */
 struct hotspot_scopes {

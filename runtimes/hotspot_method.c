@@ -462,9 +462,11 @@ int hotspot_write_methods(struct hotspot *h, const uint64_t *methods, size_t n, 
 
 int hotspot_end(struct hotspot *h, struct code_log *log)
 {
+	const bool loses_code = h->unloads.is_known ? h->may_lose_code : h->has_unloaded;
+
 	for (size_t i = 0; h->has_unloaded && i < h->written.n; i++)
 		unname(h, &h->written.v[i], log);
-	for (size_t i = 0; h->has_unloaded && i < h->codes.n; i++)
+	for (size_t i = 0; loses_code && i < h->codes.n; i++)
 		hotspot_unname(h, 0, h->codes.v[i].begin, h->codes.v[i].end - h->codes.v[i].begin,
 			       log);
 	return log->failed ? -ERR_NOMEM : 0;

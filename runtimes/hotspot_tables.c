@@ -74,6 +74,12 @@ static const struct {
 	{AT_QUEUE_N, "StubQueue", "_number_of_stubs"},
 	{AT_CODELET_SIZE, "InterpreterCodelet", "_size"},
 	{AT_CODELET_TEXT, "InterpreterCodelet", "_description"},
+	{AT_PERF_START, "PerfMemory", "_start"},
+	{AT_PERF_FIRST, "PerfDataPrologue", "entry_offset"},
+	{AT_PERF_N, "PerfDataPrologue", "num_entries"},
+	{AT_ENTRY_LENGTH, "PerfDataEntry", "entry_length"},
+	{AT_ENTRY_NAME, "PerfDataEntry", "name_offset"},
+	{AT_ENTRY_DATA, "PerfDataEntry", "data_offset"},
 	{AT_RELEASE, "Abstract_VM_Version", "_s_vm_release"},
 	{AT_MAJOR, "Abstract_VM_Version", "_vm_major_version"},
 };
