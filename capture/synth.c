@@ -29,7 +29,7 @@ static void record_put(struct synth_record *r, const void *p, size_t n)
 	r->n += n;
 }
 
-void record_u32(struct synth_record *r, uint32_t v)
+static void record_u32(struct synth_record *r, uint32_t v)
 {
 	record_put(r, &v, sizeof v);
 }

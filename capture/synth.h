@@ -56,7 +56,6 @@ struct synth_record {
 };
 
 void record_begin(struct synth_record *r, uint32_t type, uint16_t misc);
-void record_u32(struct synth_record *r, uint32_t v);
 void record_u64(struct synth_record *r, uint64_t v);
 void record_string(struct synth_record *r, const char *s);
 /* Adds the zero trailer and emits. */

@@ -7,8 +7,9 @@
 
 enum { BENCHES_MAX = 100, NAME_MAX_BYTES = 60 };
 
-int regress_bench_shell(struct regress_bench *b, enum side side, const char *command,
-			struct err *err)
+/* The command of a side becomes one string for sh -c. Returns 0 or negative. */
+static int bench_shell(struct regress_bench *b, enum side side, const char *command,
+		       struct err *err)
 {
 	b->shell[side] = strdup(command);
 	return b->shell[side] ? 0 : err_nomem(err);
@@ -82,9 +83,9 @@ static int add_line(bench_list *all, const char *path, unsigned number, char *li
 		free(b.name);
 		return err_nomem(err);
 	}
-	if (regress_bench_shell(&all->v[all->n - 1], SIDE_BASE, command, err))
+	if (bench_shell(&all->v[all->n - 1], SIDE_BASE, command, err))
 		return -ERR_NOMEM;
-	return regress_bench_shell(&all->v[all->n - 1], SIDE_NEW, command, err);
+	return bench_shell(&all->v[all->n - 1], SIDE_NEW, command, err);
 }
 
 int regress_suite_read(bench_list *all, const char *path, struct err *err)

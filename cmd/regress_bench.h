@@ -23,9 +23,6 @@ struct regress_bench {
 
 typedef VEC(struct regress_bench) bench_list;
 
-/* The command of a side becomes one string for sh -c. Returns 0 or negative. */
-int regress_bench_shell(struct regress_bench *b, enum side side, const char *command,
-			struct err *err);
 /* Adds the benchmarks of a suite file, one a line: NAME: COMMAND. Empty lines and lines that begin
  * with # are passed over. Returns 0, or negative with *err, which names the line. */
 int regress_suite_read(bench_list *all, const char *path, struct err *err);

@@ -72,8 +72,6 @@ bool cxx20_constraint(struct cxx20 *o);
 bool cxx20_unscoped(struct cxx20 *o);
 bool cxx20_prefix(struct cxx20 *o, const char *stop);
 bool cxx20_abi_tags(struct cxx20 *o);
-/* Skips the declarations of template parameters that are here. */
-bool cxx20_param_decls(struct cxx20 *o);
 /* Types up to one of these characters, or to the end. */
 bool cxx20_types_until(struct cxx20 *o, const char *ends);
 

@@ -53,7 +53,8 @@ static bool param_decl(struct cxx20 *o)
 	return cxx20_leave(o, ok);
 }
 
-bool cxx20_param_decls(struct cxx20 *o)
+/* Skips the declarations of template parameters that are here. */
+static bool param_decls(struct cxx20 *o)
 {
 	bool ok = true;
 
@@ -78,9 +79,8 @@ static bool unnamed(struct cxx20 *o)
 	bool is_lambda = cxx20_peek(o, 1) == 'l';
 
 	cxx20_copy(o, 2);
-	if (is_lambda &&
-	    (!cxx20_param_decls(o) || !cxx20_constraint(o) || !cxx20_types_until(o, "EQ") ||
-	     !cxx20_constraint(o) || !cxx20_take(o, 'E')))
+	if (is_lambda && (!param_decls(o) || !cxx20_constraint(o) || !cxx20_types_until(o, "EQ") ||
+			  !cxx20_constraint(o) || !cxx20_take(o, 'E')))
 		return false;
 	return cxx20_number_end(o);
 }
@@ -302,7 +302,7 @@ bool cxx20_template_param(struct cxx20 *o)
 
 bool cxx20_template_arg(struct cxx20 *o)
 {
-	bool ok = cxx20_param_decls(o);
+	bool ok = param_decls(o);
 
 	if (!ok || !cxx20_enter(o))
 		return false;

@@ -49,7 +49,6 @@ struct pprof_reader {
  * "". */
 uint32_t pprof_string(struct pprof_reader *r, uint64_t index);
 const char *pprof_text(struct pprof_reader *r, uint64_t index);
-int pprof_know(struct hash_table *k, uint64_t id, uint32_t ours, struct err *err);
 
 /* pprof_tables.c */
 int pprof_read_mapping(struct pprof_reader *r, struct buf b, struct err *err);

@@ -21,7 +21,7 @@ const char *pprof_text(struct pprof_reader *r, uint64_t index)
 	return strtab_get(&r->p->strings, pprof_string(r, index));
 }
 
-int pprof_know(struct hash_table *k, uint64_t id, uint32_t ours, struct err *err)
+static int know(struct hash_table *k, uint64_t id, uint32_t ours, struct err *err)
 {
 	return hash_put(k, id, ours) ? err_nomem(err) : 0;
 }
@@ -73,7 +73,7 @@ int pprof_read_mapping(struct pprof_reader *r, struct buf b, struct err *err)
 		m.kind = kind_of(strtab_get(&r->p->strings, m.path));
 	if (profile_add_mapping(r->p, &m, &ours, err))
 		return -ERR_NOMEM;
-	return pprof_know(&r->mappings, v[1], ours, err);
+	return know(&r->mappings, v[1], ours, err);
 }
 
 int pprof_read_function(struct pprof_reader *r, struct buf b, struct err *err)
@@ -93,7 +93,7 @@ int pprof_read_function(struct pprof_reader *r, struct buf b, struct err *err)
 	};
 	if (profile_add_function(r->p, &fn, &ours, err))
 		return -ERR_NOMEM;
-	return pprof_know(&r->functions, v[1], ours, err);
+	return know(&r->functions, v[1], ours, err);
 }
 
 static int read_line(struct pprof_reader *r, struct buf b, struct err *err)
@@ -138,9 +138,9 @@ static int prune_lines(struct pprof_reader *r, uint64_t id, struct err *err)
 	if (i + 1 < r->lines.n) {
 		r->lines.n -= i + 1;
 		memmove(r->lines.v, r->lines.v + i + 1, r->lines.n * sizeof *r->lines.v);
-		return pprof_know(&r->prunes, id, PRUNE_BELOW, err);
+		return know(&r->prunes, id, PRUNE_BELOW, err);
 	}
-	return pprof_know(&r->prunes, id, PRUNE_ALL, err);
+	return know(&r->prunes, id, PRUNE_ALL, err);
 }
 
 int pprof_read_location(struct pprof_reader *r, struct buf b, struct err *err)
@@ -188,5 +188,5 @@ int pprof_read_location(struct pprof_reader *r, struct buf b, struct err *err)
 		return -ERR_NOMEM;
 	if (profile_add_location(r->p, &l, r->lines.v, r->lines.n, &ours, err))
 		return -ERR_NOMEM;
-	return pprof_know(&r->locations, id, ours, err);
+	return know(&r->locations, id, ours, err);
 }

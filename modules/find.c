@@ -243,7 +243,8 @@ static struct elf_image *try_file(struct finder *f, const struct file_check *che
 	return img;
 }
 
-struct elf_image *finder_try(struct finder *f, const struct file_check *check, const char *path)
+static struct elf_image *try_path(struct finder *f, const struct file_check *check,
+				  const char *path)
 {
 	return try_file(f, check, -1, path);
 }
@@ -288,7 +289,7 @@ struct elf_image *finder_tryf(struct finder *f, const struct file_check *check, 
 	va_start(ap, fmt);
 	n = vsnprintf(path, sizeof path, fmt, ap);
 	va_end(ap);
-	return n > 0 && n < (int)sizeof path ? finder_try(f, check, path) : NULL;
+	return n > 0 && n < (int)sizeof path ? try_path(f, check, path) : NULL;
 }
 
 /* ---- the image of a dso ------------------------------------------------------------------- */
@@ -392,7 +393,7 @@ static struct elf_image *find_by_path(struct finder *f)
 		return find_in_process(f);
 	/* Outside of the symfs only a build id can prove that it is the right file. */
 	check.must_match_id = true;
-	return dso->build_id.size ? finder_try(f, &check, path) : NULL;
+	return dso->build_id.size ? try_path(f, &check, path) : NULL;
 }
 
 static struct elf_image *find_by_id(struct finder *f, const char *leaf)

@@ -77,19 +77,18 @@ struct file_check {
 	const uint32_t *crc; /* of .gnu_debuglink: decides if build ids do not; NULL: not checked */
 };
 
-/* Opens and checks a file, and notes its path with the outcome. Returns NULL if it is refused. The
- * image is owned by the cache. */
-struct elf_image *finder_try(struct finder *f, const struct file_check *check, const char *path);
-/* Like finder_try(), for a file that is open already. */
+/* Opens and checks a file, and notes its path, made as by printf, with the outcome; a path that is
+ * too long counts as absent. Returns NULL if the file is refused. The image is owned by the cache.
+ */
+struct elf_image *finder_tryf(struct finder *f, const struct file_check *check, const char *fmt,
+			      ...) __attribute__((format(printf, 3, 4)));
+/* Like finder_tryf(), for a file that is open already. */
 struct elf_image *finder_try_fd(struct finder *f, const struct file_check *check, int fd,
 				const char *path);
-/* Like finder_try(), for a file of debuginfod's cache, named as in struct debuginfod_query. The
+/* Like finder_tryf(), for a file of debuginfod's cache, named as in struct debuginfod_query. The
  * file must be whole. */
 struct elf_image *finder_try_cache(struct finder *f, const struct file_check *check,
 				   const char *file);
-/* Like finder_try(), for a path made as by printf; a path that is too long counts as absent. */
-struct elf_image *finder_tryf(struct finder *f, const struct file_check *check, const char *fmt,
-			      ...) __attribute__((format(printf, 3, 4)));
 /* Adds "place: reason" to the list of the module. The reason may become f->miss. */
 void finder_note(struct finder *f, const char *place, enum module_miss miss, const char *detail);
 /* Like finder_note(), for a file that could not be opened. */

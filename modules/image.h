@@ -85,8 +85,6 @@ struct build_id image_note_build_id(const struct elf_image *img);
 /* same_code.c: is the code of which the recording has parts that of a file? What is no code may
  * have been made anew for the recording. */
 bool image_is_same_code(const struct elf_image *file, const struct elf_image *recorded);
-/* Is it known that the code of two files with one build id differs? */
-bool image_has_other_code(const struct elf_image *a, const struct elf_image *b);
 /* The bytes [off, off + size) of the file; NULL if not all of them are there. */
 const uint8_t *image_bytes_at(const struct elf_image *img, uint64_t off, uint64_t size);
 

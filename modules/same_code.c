@@ -54,7 +54,8 @@ static bool is_same_file(const struct elf_image *a, const struct elf_image *b)
 	return a == b || (a->file.ino && a->file.ino == b->file.ino && a->file.dev == b->file.dev);
 }
 
-bool image_has_other_code(const struct elf_image *a, const struct elf_image *b)
+/* Is it known that the code of two files with one build id differs? */
+static bool has_other_code(const struct elf_image *a, const struct elf_image *b)
 {
 	const bool holes = has_holes(a) || has_holes(b);
 
@@ -83,5 +84,5 @@ bool image_has_other_code(const struct elf_image *a, const struct elf_image *b)
 
 bool module_has_other_code(const struct module *a, const struct module *b)
 {
-	return a->image && b->image && image_has_other_code(a->image, b->image);
+	return a->image && b->image && has_other_code(a->image, b->image);
 }

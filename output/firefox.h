@@ -97,8 +97,6 @@ int firefox_write_counters(struct firefox *f, FILE *out);
 /* The index of a string in stringArray. */
 uint32_t firefox_string(struct firefox *f, const char *s, size_t n);
 uint32_t firefox_our_string(struct firefox *f, uint32_t id);
-/* Milliseconds since the first sample. */
-void firefox_add_time(struct firefox *f, uint64_t ns);
 /* Nanoseconds as milliseconds. */
 void firefox_add_ms(struct text *t, uint64_t ns);
 /* What comes between members of an array. */

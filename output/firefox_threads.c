@@ -25,7 +25,8 @@ void firefox_add_ms(struct text *t, uint64_t ns)
 	text_add(t, digits, n);
 }
 
-void firefox_add_time(struct firefox *f, uint64_t ns)
+/* Milliseconds since the first sample. */
+static void add_time(struct firefox *f, uint64_t ns)
 {
 	firefox_add_ms(&f->out, ns > f->p->first_ns ? ns - f->p->first_ns : 0);
 }
@@ -229,7 +230,7 @@ static void add_sample_column(struct firefox *f, const struct firefox_thread *t,
 		if (column == STACK)
 			add_stack(f, e);
 		else if (column == TIME)
-			firefox_add_time(f, e->time_ns);
+			add_time(f, e->time_ns);
 		else if (column == WEIGHT && is_time(f) && !f->opt->count_samples)
 			firefox_add_ms(&f->out, format_weight(f->opt, 1, e->period));
 		else
@@ -305,7 +306,7 @@ static void add_marker_data(struct firefox *f, uint32_t at)
 	text_dec(&f->out, e->cpu, 0);
 	if (f->stack_of[e->node]) {
 		text_str(&f->out, ",\"cause\":{\"time\":");
-		firefox_add_time(f, e->time_ns);
+		add_time(f, e->time_ns);
 		text_str(&f->out, ",\"stack\":");
 		add_stack(f, e);
 		text_char(&f->out, '}');
@@ -329,13 +330,13 @@ static void add_marker_name(struct firefox *f, uint32_t at)
 
 static void add_marker_start(struct firefox *f, uint32_t at)
 {
-	firefox_add_time(f, span_of(f, at) ? span_of(f, at)->start_ns : entry_of(f, at)->time_ns);
+	add_time(f, span_of(f, at) ? span_of(f, at)->start_ns : entry_of(f, at)->time_ns);
 }
 
 static void add_marker_end(struct firefox *f, uint32_t at)
 {
 	if (span_of(f, at))
-		firefox_add_time(f, span_of(f, at)->end_ns);
+		add_time(f, span_of(f, at)->end_ns);
 	else
 		text_str(&f->out, "null");
 }

@@ -104,7 +104,6 @@ int top_write_diff(const struct profile *p, const struct output_options *opt,
 void top_event_head(struct text *out, const struct profile *p, uint32_t event);
 /* For tables. */
 void top_add_head(struct top *t, uint32_t event);
-void top_add_percent(struct text *out, uint64_t part, uint64_t total, int width);
 void top_add_share(struct top *t, double percent);
 /* Is the row one of --symbols? */
 bool top_is_wanted(const struct top *t, const struct top_row *r);

@@ -131,7 +131,7 @@ static int round_shares(struct top *t, const uint32_t *order, uint64_t total)
 	return 0;
 }
 
-void top_add_percent(struct text *out, uint64_t part, uint64_t total, int width)
+static void add_percent(struct text *out, uint64_t part, uint64_t total, int width)
 {
 	char buf[32];
 
@@ -332,7 +332,7 @@ static void add_callers(struct top *t, uint32_t row)
 		if (!best)
 			return;
 		text_str(&t->text, "                      from ");
-		top_add_percent(&t->text, best->weight, whole, 6);
+		add_percent(&t->text, best->weight, whole, 6);
 		text_str(&t->text, "  ");
 		if (best->caller == TOP_NO_CALLER)
 			text_str(&t->text, "(the first frame)");
@@ -486,7 +486,7 @@ static void add_foot(struct top *t, const uint32_t *order, size_t shown, size_t 
 		text_str(&t->text, "# ");
 		text_str(&t->text, strtab_get(&t->names, r->kind.dso));
 		text_str(&t->text, ": no names for ");
-		top_add_percent(&t->text, r->self, total, 0);
+		add_percent(&t->text, r->self, total, 0);
 		text_str(&t->text, ": see --stats, --debuginfod\n");
 	}
 }

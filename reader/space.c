@@ -51,7 +51,7 @@ const struct map *space_map_new(struct space_pool *p, const struct map *like)
 	return &m->map;
 }
 
-void space_map_ref(const struct map *m)
+static void map_ref(const struct map *m)
 {
 	shared_of(m)->refs++;
 }
@@ -113,7 +113,7 @@ static int node_own(struct space_pool *p, struct space_node **slot)
 		if (n->height)
 			n->at[i].child->refs++;
 		else
-			space_map_ref(n->at[i].map);
+			map_ref(n->at[i].map);
 	old->refs--;
 	*slot = n;
 	return 0;
@@ -205,7 +205,7 @@ int space_keep_elder(struct space_pool *p, struct address_space *as, const struc
 	if (!e)
 		return -1;
 	*e = (struct space_elder){.next = as->elders, .map = m, .refs = 1};
-	space_map_ref(m);
+	map_ref(m);
 	as->elders = e;
 	p->elders++;
 	return 0;
@@ -330,7 +330,7 @@ int space_insert(struct space_pool *p, struct address_space *as, const struct ma
 	node_open_gap(leaf, i);
 	leaf->key[i] = m->start;
 	leaf->at[i].map = m;
-	space_map_ref(m);
+	map_ref(m);
 	for (unsigned d = 0; d < path.depth; d++) {
 		struct space_node *n = path.node[d];
 

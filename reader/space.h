@@ -53,7 +53,6 @@ void space_pool_done(struct space_pool *p);
 /* Makes a map with the fields of `like` but a new id. The caller owns the one reference. NULL when
  * out of memory. */
 const struct map *space_map_new(struct space_pool *p, const struct map *like);
-void space_map_ref(const struct map *m);
 void space_map_unref(struct space_pool *p, const struct map *m);
 
 /* Makes a version without maps, or with those of `like` (and with its elders if the layout is the

@@ -47,7 +47,8 @@ static uint32_t row_sum(const struct core_row *r, uint32_t end, const char *name
 	return (uint32_t)hash_mix(hash_bytes(key, sizeof key), hash_bytes(name, strlen(name)));
 }
 
-bool kernel_core_path(const char *dir, char *buf, size_t size)
+/* Writes the path of the file. Returns false if it is too long. */
+static bool core_path(const char *dir, char *buf, size_t size)
 {
 	int n = snprintf(buf, size, "%s/kernel.symbols", dir);
 
@@ -81,8 +82,7 @@ bool kernel_core_open(struct kernel_core *c, const char *dir, const struct build
 	const void *data;
 	size_t size;
 
-	if (!id->size || !kernel_core_path(dir, path, sizeof path) ||
-	    !cache_file_map(path, &data, &size))
+	if (!id->size || !core_path(dir, path, sizeof path) || !cache_file_map(path, &data, &size))
 		return false;
 	*c = (struct kernel_core){.data = data, .size = size};
 	if (check(c, id))
@@ -180,7 +180,7 @@ void kernel_core_save(const char *dir, uint64_t max_bytes, const struct build_id
 	struct core_row *rows;
 
 	if (!id->size || !k->_text || k->_etext <= k->_text || k->_etext - k->_text > UINT32_MAX ||
-	    add_rows(k, NULL, NULL, &n, &names_size) || !kernel_core_path(dir, path, sizeof path))
+	    add_rows(k, NULL, NULL, &n, &names_size) || !core_path(dir, path, sizeof path))
 		return;
 	size = sizeof *h + n * sizeof *rows + names_size;
 	h = size <= max_bytes ? calloc(1, size) : NULL;

@@ -34,7 +34,5 @@ bool kernel_core_find(struct kernel_core *c, uint64_t addr, struct func *ret, ui
 /* Replaces the saved list by this one, if it has at most max_bytes. Failures are ignored. */
 void kernel_core_save(const char *dir, uint64_t max_bytes, const struct build_id *id,
 		      const struct kallsyms *k);
-/* Writes the path of the file. Returns false if it is too long. */
-bool kernel_core_path(const char *dir, char *buf, size_t size);
 
 #endif

@@ -54,7 +54,8 @@ static const Dwfl_Callbacks dwfl_callbacks = {
 	.find_debuginfo = find_debuginfo,
 };
 
-struct module *libdw_module(Dwfl_Module *mod)
+/* Our module for which a module of libdwfl was reported; NULL: none. */
+static struct module *our_module(Dwfl_Module *mod)
 {
 	void **userdata = NULL;
 
@@ -98,7 +99,7 @@ static void report_map(struct libdw_space *sp, const struct map *map)
 	if (!m || !m->image || elf_image_machine(m->image) != sp->arch->e_machine ||
 	    elf_image_swapped(m->image) || elf_image_is_64(m->image) != (sp->arch->word_bytes == 8))
 		return;
-	if (libdw_module(dwfl_addrmodule(sp->dwfl, map->start)) == m ||
+	if (our_module(dwfl_addrmodule(sp->dwfl, map->start)) == m ||
 	    !module_range(m, map, &start, &end))
 		return;
 	snprintf(name, sizeof name, "%u", map->id);
@@ -163,7 +164,7 @@ static unsigned ask_cfi(Dwarf_CFI *cfi, uint64_t vaddr)
 
 static unsigned ask_libdw(struct modules *modules, Dwfl_Module *mod, uint64_t lookup)
 {
-	struct module *m = libdw_module(mod);
+	struct module *m = our_module(mod);
 	Dwarf_Addr bias;
 	Dwarf_CFI *cfi;
 	unsigned flags;

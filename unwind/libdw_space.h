@@ -34,7 +34,5 @@ bool libdw_space_update(struct libdw_space *sp, const struct address_space *as);
 void libdw_space_done(struct libdw_space *sp);
 /* The PC_* flags of a lookup address; `mod` may be NULL. */
 unsigned libdw_space_pc(struct libdw_space *sp, Dwfl_Module *mod, uint64_t lookup);
-/* Our module for which a module of libdwfl was reported; NULL: none. */
-struct module *libdw_module(Dwfl_Module *mod);
 
 #endif
