@@ -1,5 +1,5 @@
 /* cfi_module.c - address -> row -> rule of one module: its sections in order of preference, and
- * what can be known without them. */
+ * what can be known without them (known_code.h for what the bytes of the code tell). */
 #include "unwind/cfi_module.h"
 
 #include <pthread.h>
@@ -11,6 +11,7 @@
 #include "base/threads.h"
 #include "base/vec.h"
 #include "functions/functions.h"
+#include "unwind/known_code.h"
 #include "unwind/rule_table.h"
 #include "unwind/unwind.h"
 
@@ -168,34 +169,17 @@ static bool is_entry_code(struct cfi_module *cm, uint64_t vaddr)
 	return true;
 }
 
-/* The exit code (struct arch_exit) at vaddr; NULL: none. */
-static const struct arch_exit *exit_at(const struct cfi_module *cm, uint64_t vaddr)
-{
-	const struct arch_exit *x;
-	const uint8_t *code = NULL;
-	size_t left = 0, before = 0;
-
-	for (x = cm->arch->exits; x && x->code; x++) {
-		if (x == cm->arch->exits || x->before != before) {
-			before = x->before;
-			code = elf_image_at_vaddr(cm->mod->image, vaddr - before, &left);
-		}
-		if (code && left >= x->code_bytes && !memcmp(code, x->code, x->code_bytes))
-			return x;
-	}
-	return NULL;
-}
-
 bool cfi_module_is_before_exit(const struct cfi_module *cm, uint64_t vaddr)
 {
-	return exit_at(cm, vaddr + 1);
+	return known_exit(cm->mod->image, cm->arch, vaddr + 1);
 }
 
 /* True if the function of a context returns to vaddr + 1, where a function begins that has not
  * called it. */
 static bool is_before_root(const struct cfi_module *cm, uint64_t vaddr)
 {
-	const struct arch_exit *x = cm->mod->image ? exit_at(cm, vaddr + 1) : NULL;
+	struct elf_image *img = cm->mod->image;
+	const struct arch_exit *x = img ? known_exit(img, cm->arch, vaddr + 1) : NULL;
 
 	return x && x->is_function;
 }
@@ -210,74 +194,8 @@ static bool is_root(const struct cfi_module *cm, const struct cfi_fde *fde,
 
 	if (!cm->mod->image || row->cfa_how != CFI_CFA_REG || row->cfa_off != cm->arch->word_bytes)
 		return false;
-	x = exit_at(cm, fde->start);
+	x = known_exit(cm->mod->image, cm->arch, fde->start);
 	return x && x->is_function;
-}
-
-static bool has_code(const struct cfi_module *cm, uint64_t vaddr, const struct arch_clone *clone)
-{
-	size_t left, i = 0;
-	const uint8_t *code = elf_image_at_vaddr(cm->mod->image, vaddr, &left);
-
-	if (!code || left < clone->code_bytes)
-		return false;
-	while (i < clone->code_bytes && (clone->code[i] < 0 || clone->code[i] == code[i]))
-		i++;
-	return i == clone->code_bytes;
-}
-
-/* True if vaddr is where a new thread or process starts, after the clone() of its creator. */
-static bool is_after_clone(const struct cfi_module *cm, uint64_t vaddr)
-{
-	const struct arch_clone *clone;
-	uint64_t past;
-
-	for (clone = cm->arch->clones; clone && clone->code; clone++)
-		for (past = clone->first; past <= clone->last; past++)
-			if (has_code(cm, vaddr - past, clone))
-				return true;
-	return false;
-}
-
-/* True if vaddr is in the code of the trampoline; or one byte before it, where the look-up of the
- * "return address" that the kernel made goes; or at its end, where a sample taken during the system
- * call is. *past: offset from the start. */
-static bool is_at_trampoline(const struct cfi_module *cm, const struct arch_trampoline *t,
-			     uint64_t vaddr, int *past)
-{
-	const uint8_t *code;
-	size_t left;
-
-	for (*past = -1; *past <= t->code_bytes; ++*past) {
-		code = elf_image_at_vaddr(cm->mod->image, vaddr - (uint64_t)*past, &left);
-		if (code && left >= t->code_bytes && !memcmp(code, t->code, t->code_bytes))
-			return true;
-	}
-	return false;
-}
-
-/* Makes a row for code that is recognized by its bytes. */
-static bool trampoline_row(const struct cfi_module *cm, uint64_t vaddr, struct cfi_row *row)
-{
-	const struct arch *arch = cm->arch;
-	const struct arch_trampoline *t = arch->trampolines;
-	int past = 0;
-	size_t i;
-
-	while (t && t->code && !is_at_trampoline(cm, t, vaddr, &past))
-		t++;
-	if (!t || !t->code)
-		return false;
-	*row = (struct cfi_row){.cfa_how = CFI_CFA_REG,
-				.cfa_reg = arch->sp,
-				.cfa_off = past > 0 ? -(int64_t)t->popped_bytes : 0,
-				.ra_reg = arch->pc,
-				.n_regs = arch->n_regs,
-				.is_signal_frame = true};
-	for (i = 0; i < t->n_saved; i++)
-		row->regs[t->saved[i].reg] =
-			(struct cfi_reg_rule){.how = CFI_OFFSET, .off = t->saved[i].off};
-	return true;
 }
 
 /* Makes a row from the size of a Go frame. Functions preserve no registers of their caller except
@@ -399,14 +317,15 @@ static enum rule_kind row_find(struct cfi_module *cm, uint64_t vaddr, struct cfi
 		return RULE_END;
 	/* The vDSO for aarch64 before Linux 5.8 has call frame information for its trampoline,
 	 * which gives the link register of the interrupted function as its pc. */
-	if ((rc == 0 || cm->arch->signal_record_off) && trampoline_row(cm, vaddr, row)) {
+	if ((rc == 0 || cm->arch->signal_record_off) &&
+	    known_trampoline_row(cm->mod->image, cm->arch, vaddr, row)) {
 		*how = FRAME_SIGNAL_FRAME;
 		return RULE_FULL;
 	}
 	if (rc == 0) {
 		if (is_entry_code(cm, vaddr) || cfi_module_is_before_exit(cm, vaddr))
 			return RULE_END;
-		if (is_after_clone(cm, vaddr))
+		if (known_after_clone(cm->mod->image, cm->arch, vaddr))
 			return RULE_CLONE;
 		kind = go_row_find(cm, vaddr, row);
 	}
@@ -435,7 +354,8 @@ static bool rule_make_alone(const struct cfi_module *cm, uint64_t vaddr, struct 
 	*steps = 0;
 	if (atomic_load_explicit(&cm->steps, memory_order_relaxed) < STEPS_ALONE ||
 	    !cfi_index_listed(&cm->eh, vaddr, &fde) || vaddr + 1 == fde.end ||
-	    (cm->arch->signal_record_off && trampoline_row(cm, vaddr, &row)))
+	    (cm->arch->signal_record_off &&
+	     known_trampoline_row(cm->mod->image, cm->arch, vaddr, &row)))
 		return false;
 	found = cfi_row_find(&fde, cm->arch, vaddr, &left, &row);
 	*steps = STEPS_ALONE - left;
@@ -585,32 +505,6 @@ bool cfi_module_go_starts(const struct cfi_module *cm, uint64_t vaddr)
 	return go_table_bounds(&cm->go, vaddr, &start, &end) && start == vaddr;
 }
 
-static int stub_prefix_find(const struct cfi_module *cm)
-{
-	const struct arch *arch = cm->arch;
-	const struct elf_segment *segs;
-	size_t n = elf_image_segments(cm->mod->image, &segs), i, left, unread;
-	const size_t prefix = arch->stub_prefix_bytes;
-	const uint8_t *code, *stub;
-
-	elf_image_bytes(cm->mod->image, &unread); /* bounds the work when segments overlap */
-	for (i = 0; i < n; i++) {
-		code = segs[i].flags & PF_X
-			       ? elf_image_at_vaddr(cm->mod->image, segs[i].vaddr, &left)
-			       : NULL;
-		if (!code || left > unread)
-			continue;
-		stub = memmem(code, left, arch->stub, arch->stub_bytes);
-		if (stub && (size_t)(stub - code) >= prefix &&
-		    !memcmp(stub - prefix, arch->stub_prefix, prefix))
-			return (int)prefix;
-		if (stub)
-			return 0;
-		unread -= left;
-	}
-	return -1;
-}
-
 int cfi_module_stub_prefix(struct cfi_module *cm)
 {
 	int prefix;
@@ -619,7 +513,7 @@ int cfi_module_stub_prefix(struct cfi_module *cm)
 		return -1;
 	pthread_mutex_lock(&cm->lock);
 	if (!cm->stub_looked_for)
-		cm->stub_prefix = stub_prefix_find(cm);
+		cm->stub_prefix = known_stub_prefix(cm->mod->image, cm->arch);
 	cm->stub_looked_for = true;
 	prefix = cm->stub_prefix;
 	pthread_mutex_unlock(&cm->lock);
