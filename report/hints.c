@@ -100,9 +100,10 @@ static bool hint_pages(const struct loaded *p, const struct hint_to *to)
 	hint(to,
 	     "%.0f %% of the stack copies end at a page that nothing had "
 	     "touched, "
-	     "as of a large array; larger copies would not help, `capture` touches such "
-	     "pages while it records",
-	     percent(cut, all));
+	     "as of a large array; larger copies would not help%s",
+	     percent(cut, all),
+	     report_is_of_capture(p) ? ", and `capture` came too late to touch it"
+				     : ", `capture` touches such pages while it records");
 	return true;
 }
 

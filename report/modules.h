@@ -27,6 +27,8 @@ const struct profile_location *report_where_stacks_end(const struct loaded *p,
 const char *report_no_file_help(const struct loaded *p);
 /* What helps against stacks that end in code without unwind tables. A static text. */
 const char *report_roots_help(const struct loaded *p);
+/* Was it recorded by capture? */
+bool report_is_of_capture(const struct loaded *p);
 /* What is to be known of stacks that go on on another one. A static text. */
 const char *report_switch_help(const struct loaded *p);
 

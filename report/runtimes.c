@@ -113,23 +113,67 @@ static const struct {
 
 enum { JAVA, LIBNODE, NODE, ERLANG, RUNTIMES = sizeof runtimes / sizeof *runtimes };
 
+static size_t runtime_named(const char *path)
+{
+	size_t k;
+
+	for (k = 0; k < RUNTIMES; k++)
+		if (!strncmp(base_name(path), runtimes[k].name, strlen(runtimes[k].name)))
+			break;
+	return k;
+}
+
 /* The runtime of a process, 0: the first in the table of any. RUNTIMES: none is known. */
 static size_t find_runtime(const struct loaded *p, uint32_t pid)
 {
 	const size_t n = perf_file_dso_count(p->file);
-	size_t best = RUNTIMES;
+	size_t best = RUNTIMES, k;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct dso *dso = perf_file_dso(p->file, i);
 
 		if (dso->kind != DSO_FILE || (pid && dso->mapped_by && dso->mapped_by != pid))
 			continue;
-		for (size_t k = 0; k < best; k++)
-			if (!strncmp(base_name(dso->path), runtimes[k].name,
-				     strlen(runtimes[k].name)))
-				best = k;
+		k = runtime_named(dso->path);
+		best = k < best ? k : best;
 	}
 	return best;
+}
+
+static size_t runtime_of_node(const struct profile *p, uint32_t node)
+{
+	const struct dso *dso =
+		p->mappings.v[p->locations.v[p->nodes.v[node].location].mapping].dso;
+
+	return dso && dso->kind == DSO_FILE ? runtime_named(dso->path) : RUNTIMES;
+}
+
+/* Of a file that many processes map only the first of them is known. So: the runtime whose code is
+ * in a stack with code that this process has made. */
+static size_t runtime_in_stacks(const struct profile *p, uint32_t pid)
+{
+	size_t best = RUNTIMES;
+
+	for (uint32_t i = 1; i < p->nodes.n; i++) {
+		const struct dso *dso =
+			p->mappings.v[p->locations.v[p->nodes.v[i].location].mapping].dso;
+
+		if (!dso || dso->kind != DSO_ANON || dso->pid != pid)
+			continue;
+		for (uint32_t at = p->nodes.v[i].parent; at; at = p->nodes.v[at].parent) {
+			const size_t k = runtime_of_node(p, at);
+
+			best = k < best ? k : best;
+		}
+	}
+	return best;
+}
+
+static size_t runtime_of_process(const struct loaded *p, uint32_t pid)
+{
+	const size_t k = find_runtime(p, pid);
+
+	return k == RUNTIMES ? runtime_in_stacks(p->profile, pid) : k;
 }
 
 static bool has_copies(const struct loaded *p, uint32_t pid)
@@ -139,7 +183,7 @@ static bool has_copies(const struct loaded *p, uint32_t pid)
 	return p->jit && !jit_codes_recorded(p->jit, pid, &d, NULL) && d && jitdump_has_memory(d);
 }
 
-static bool is_of_capture(const struct loaded *p)
+bool report_is_of_capture(const struct loaded *p)
 {
 	const struct perf_file_info *i = perf_file_info(p->file);
 
@@ -156,11 +200,11 @@ static const char *not_read_help(const struct loaded *p, size_t k)
 
 const char *report_runtime_help(const struct loaded *p, uint32_t pid)
 {
-	const size_t k = find_runtime(p, pid);
+	const size_t k = runtime_of_process(p, pid);
 
 	if (k == RUNTIMES)
 		return NULL;
-	if (runtimes[k].not_read && is_of_capture(p))
+	if (runtimes[k].not_read && report_is_of_capture(p))
 		return not_read_help(p, k);
 	return has_copies(p, pid) ? runtimes[k].if_copied : runtimes[k].help;
 }
@@ -201,7 +245,7 @@ static const char *roots_of_runtime(const struct loaded *p, enum unwind_stop why
 		return HASKELL_STACKS;
 	if (why == UNWIND_STOP_NO_BINARY && !str_ends_with(dso->path, ".core"))
 		return NULL;
-	k = dso->kind == DSO_ANON	   ? find_runtime(p, dso->pid)
+	k = dso->kind == DSO_ANON	   ? runtime_of_process(p, dso->pid)
 	    : why == UNWIND_STOP_NO_BINARY ? find_runtime(p, dso->mapped_by)
 					   : RUNTIMES;
 	return k == RUNTIMES ? NULL : runtimes[k].roots;
@@ -225,7 +269,7 @@ const char *report_roots_help(const struct loaded *p)
 			return "copies of code that was compiled at run time are in the recording, "
 			       "but do not show all callers; other code needs its unwind tables "
 			       "(not built with -fno-asynchronous-unwind-tables)";
-	if (is_of_capture(p) && find_runtime(p, 0) == JAVA)
+	if (report_is_of_capture(p) && find_runtime(p, 0) == JAVA)
 		return "Java's code that was replaced or freed before it was read does not show "
 		       "its callers; other code needs its unwind tables (not built with "
 		       "-fno-asynchronous-unwind-tables)";
@@ -247,6 +291,12 @@ const char *report_roots_help(const struct loaded *p)
 
 const char *report_switch_help(const struct loaded *p)
 {
+	const struct profile_location *l = report_where_stacks_end(p, UNWIND_STOP_SWITCHED);
+	const struct dso *dso = l ? p->profile->mappings.v[l->mapping].dso : NULL;
+
+	if (dso && !strcmp(base_name(dso->path), "ntdll.so"))
+		return "a sample holds one stack: Wine's side of Linux runs on another one than "
+		       "the program's";
 	if (find_runtime(p, 0) == ERLANG)
 		return "a sample holds one stack: C that Erlang calls (garbage collection, BIFs) "
 		       "runs on the scheduler's, not on that of its process";

@@ -18,6 +18,7 @@ FILES = {
     "w.hs": "import System.CPUTime\nfib :: Int -> Integer\nfib n = if n < 2 then toInteger n else fib (n - 1) + fib (n - 2)\n"
             "loop :: Integer -> IO ()\nloop s = do { t <- getCPUTime; if t > 600000000000 then print s else loop $! (s + fib 20) }\nmain :: IO ()\nmain = loop 0\n",
     "w.py": "import time\ndef fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)\nwhile time.process_time() < 1: fib(18)\n",
+    "w.rb": "def spin(k) s = k; (k * 2000).times { |i| s = (s * 31 + i) & 0xffff }; s end\nspin(3) while Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) < 0.6\n",
 }
 # What must be installed, what builds it, what is recorded, what must be said
 RUNTIMES = [
@@ -40,6 +41,15 @@ def record(cmd):
     return run([RESOLVE, "--stats=json", "-f", "folded", "x.data"]).stderr
 
 
+def two_rubies():
+    """Both map libruby, of which the recording knows the first process alone."""
+    if not have("ruby") or run(["ruby", "--yjit", "-e", "0"], check=False).returncode:
+        return tap.skip("two processes of Ruby", "no Ruby with YJIT")
+    said = record(["sh", "-c", "ruby --yjit w.rb; ruby --yjit w.rb"])
+    line = [x for x in said.splitlines() if "; Ruby's YJIT writes names" in x]
+    return tap.check(len(line) == 1 and line[0].count("/tmp/perf-") == 2 and "node --perf-basic-prof" not in said, "two processes of Ruby: both are told of YJIT", said)
+
+
 def main():
     for name, text in FILES.items():
         with open(name, "w") as f:
@@ -53,6 +63,7 @@ def main():
         said = record(cmd)
         for line in lines:
             tap.check(said.count(line) == 1 and "node --perf-basic-prof" not in said, f"{tool}: {line}", said)
+    two_rubies()
     for tool, cmd in CURES:
         if not have(tool):
             tap.skip(f"the cure for {tool}", "it is not installed")
