@@ -64,9 +64,10 @@ static const struct {
 	 ALONE("record with `capture`, which reads the JVM's code from outside, without a flag; "
 	       "with perf: " JAVA_FLAGS),
 	 "`capture` has not read this code in the JVM, or not in time; what it said at its end "
-	 "tells if it read nothing; names, too: " JAVA_FLAGS},
-	{"libnode.so", V8_COPIED, V8_HELP, V8_NOT_READ},
-	{"node", V8_COPIED, V8_HELP, V8_NOT_READ},
+	 "tells if it read nothing; names, too: " JAVA_FLAGS,
+	 NULL},
+	{"libnode.so", V8_COPIED, V8_HELP, V8_NOT_READ, NULL},
+	{"node", V8_COPIED, V8_HELP, V8_NOT_READ, NULL},
 	{"beam.smp",
 	 ALONE("ERL_AFLAGS=\"+JPperf true\" gives names and frame pointers "
 	       "(Erlang/OTP 25 or later)"),
@@ -78,16 +79,17 @@ static const struct {
 	{"luajit",
 	 WITH("LuaJIT writes no names for recorders",
 	      "stacks through its compiled code need `capture`"),
-	 NULL},
+	 NULL, NULL},
 	{"libluajit",
 	 WITH("LuaJIT writes no names for recorders",
 	      "stacks through its compiled code need `capture`"),
+	 NULL, NULL},
+	{"mono", WITH("MONO_ENV_OPTIONS=--jitmap gives names", "stacks need `capture`"), NULL,
 	 NULL},
-	{"mono", WITH("MONO_ENV_OPTIONS=--jitmap gives names", "stacks need `capture`"), NULL},
 	{"python3", ALONE("PYTHONPERFSUPPORT=1 (Python 3.12 or later) names Python's functions"),
-	 NULL},
+	 NULL, NULL},
 	{"libpython3", ALONE("PYTHONPERFSUPPORT=1 (Python 3.12 or later) names Python's functions"),
-	 NULL},
+	 NULL, NULL},
 	{"libruby", ALONE(RUBY_NAMES), NULL, RUBY_STACKS},
 	{"ruby", ALONE(RUBY_NAMES), NULL, RUBY_STACKS},
 	{"libpypy", ALONE(PYPY_NAMES), NULL, PYPY_STACKS},
@@ -105,10 +107,10 @@ static const struct {
 	{"qemu-",
 	 WITH("QEMU has names since 8.0, with -perfmap",
 	      "stacks through what it has translated need `capture`"),
-	 NULL},
+	 NULL, NULL},
 	{"libpcre2",
 	 WITH("PCRE2's compiled patterns have no names", "stacks through them need `capture`"),
-	 NULL},
+	 NULL, NULL},
 };
 
 enum { JAVA, LIBNODE, NODE, ERLANG, RUNTIMES = sizeof runtimes / sizeof *runtimes };
