@@ -19,7 +19,8 @@ def make_repository():
     """origin.git with the branches main, slower, harmless."""
     os.makedirs("work")
     write("work/Makefile", "program: program.c\n\tgcc -O1 -g -o $@ program.c\n")
-    source = mix.source().replace("c > 1 ? atoi(v[1])", "c > 1 ? 700")
+    # Half a second: of 700 rounds a run has 15 samples of leaf_2, and the whole can be all that is found to be slower.
+    source = mix.source().replace("c > 1 ? atoi(v[1])", "c > 1 ? 2100")
     git = "git -c user.name=t -c user.email=t@example.org"
     write("work/program.c", source)
     sh(f"git init -q -b main && git add -A && {git} commit -qm first && git checkout -qb slower", "work")

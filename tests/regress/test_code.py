@@ -11,7 +11,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import mix  # noqa: E402
-from drawn import of, regress, run_live  # noqa: E402
+from drawn import alarms, of, regress, run_live  # noqa: E402
 from tap import LONG, Tap  # noqa: E402
 
 TOOL = os.path.join(os.environ["BUILD"], "tests/regress/tool_code")
@@ -275,7 +275,10 @@ def live():
     unseen()
     other_compiler()
     code, r = job("input", "./once", "./once", ["1000"], ["2000"])
-    tap.check(code == 1 and not r["design"]["same_code"] and of(r, "REGRESSED", "NEW") == {("total", "total")}, "one build, twice the input: the total fails, no function", code, of(r, "REGRESSED", "environment"))
+    # A function is flagged by chance in one job of some fifty (the report says so), and then not again.
+    total = ("total", "total")
+    tap.check(code == 1 and not r["design"]["same_code"] and total in of(r, "REGRESSED") and not alarms("input.json", "input-again", [total]), "one build, twice the input: the total fails, no function",
+              code, of(r, "REGRESSED", "NEW", "environment"))
 
 
 if os.uname().machine != "x86_64":
