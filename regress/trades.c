@@ -27,6 +27,8 @@ struct trades {
 	struct judge *j;
 	uint32_t *level;   /* by node of the tree: above the function that grew, and 1; 0: not above
 			    */
+	uint32_t *above;   /* by key: the same of functions, also where the base called them from
+			      elsewhere */
 	double *left;	   /* by key: what it lost and nothing has taken yet */
 	double *need;	   /* by finding: what nothing explains yet */
 	double *weight;	   /* by key: share of its samples that a finding, or a group, has taken */
@@ -42,6 +44,11 @@ static bool grows(const struct finding *f)
 
 /* ---- finding them -------------------------------------------------------------------------- */
 
+static uint32_t key_at(const struct regress *g, uint32_t node)
+{
+	return g->both.v[node].key;
+}
+
 /* Marks the callers of a function where it grew. Returns the level of the nearest one that the base
  * has. */
 static uint32_t mark_callers(const struct trades *t, const struct finding *f)
@@ -51,6 +58,7 @@ static uint32_t mark_callers(const struct trades *t, const struct finding *f)
 	size_t i;
 
 	memset(t->level, 0, g->both.n * sizeof *t->level);
+	memset(t->above, 0, g->self.n * sizeof *t->above);
 	for (i = 1; i < g->both.n; i++) {
 		uint32_t at = (uint32_t)i, level = 1;
 		bool is_old = false;
@@ -61,6 +69,9 @@ static uint32_t mark_callers(const struct trades *t, const struct finding *f)
 		for (;; at = g->both.v[at].parent, level++) {
 			if (!t->level[at] || level < t->level[at])
 				t->level[at] = level;
+			if (level > 1 &&
+			    (!t->above[key_at(g, at)] || level < t->above[key_at(g, at)]))
+				t->above[key_at(g, at)] = level;
 			if (level > 1 && !is_old && (!at || g->both.v[at].incl[SIDE_BASE] > 0)) {
 				is_old = true;
 				old = level < old ? level : old;
@@ -72,11 +83,12 @@ static uint32_t mark_callers(const struct trades *t, const struct finding *f)
 	return old;
 }
 
-/* The level of the nearest common caller; ANYWHERE: there is none. */
+/* The level of the nearest common caller; ANYWHERE: there is none. What calls it gave it its time
+ * itself, also if it was called from elsewhere before. */
 static uint32_t level_of(const struct trades *t, uint32_t lost)
 {
 	const struct regress *g = t->j->g;
-	uint32_t best = ANYWHERE;
+	uint32_t best = t->above[lost] ? t->above[lost] - 1 : ANYWHERE;
 	size_t i;
 
 	for (i = 1; i < g->both.n; i++) {
@@ -461,6 +473,7 @@ int judge_replaced(struct judge *j)
 	struct regress *g = j->g;
 	struct trades t = {.j = j,
 			   .level = calloc(g->both.n + 1, sizeof *t.level),
+			   .above = calloc(g->self.n + 1, sizeof *t.above),
 			   .left = calloc(g->self.n + 1, sizeof *t.left),
 			   .need = calloc(g->findings.n + 1, sizeof *t.need),
 			   .weight = calloc(g->self.n + 1, sizeof *t.weight),
@@ -470,11 +483,12 @@ int judge_replaced(struct judge *j)
 
 	if (t.beneath)
 		memset(t.beneath, 0xff, (g->findings.n + 1) * sizeof *t.beneath);
-	if (t.level && t.left && t.need && t.weight && t.member && t.beneath)
+	if (t.level && t.above && t.left && t.need && t.weight && t.member && t.beneath)
 		rc = offer_all(&t);
 	if (!rc && t.v.n)
 		settle_all(&t);
 	free(t.level);
+	free(t.above);
 	free(t.left);
 	free(t.need);
 	free(t.weight);

@@ -75,4 +75,20 @@ tap.check("note: several functions are named step: they are counted as one" in t
 base, new = sides(drawn, "one", program(900, 900, ("a.c", "a.c")), program(1200, 600, ("a.c", "a.c")), speedscope)
 code, r = findings("--base", *base, "--new", *new)
 tap.check(code == 0 and ("a_run", "incl") in of(r, "moved"), "one function, called more by one caller and less by another: it moved", code, of(r, "REGRESSED", "moved"))
+
+
+# ---- what was put into a function of its own comes from the one that calls it ---------------------------------------------
+def packer(loop, own, pack, send):
+    """The loop has another name in the new build, so that the tree has none of the nodes below it in common."""
+    return lambda: {**{f"work_{i}": 900 for i in range(9)}, f"deflate;{loop}": own, f"deflate;{loop};flush;pack": pack, f"deflate;{loop};flush;pack;send": send}
+
+
+seen = []
+for seed in range(4):
+    drawn = Drawn(seed)
+    base, new = sides(drawn, f"pack{seed}", packer("deflate_slow", 950, 2000, 0), packer("deflate_lazy", 1150, 1850, 190), folded)
+    code, r = findings("--base", *base, "--new", *new)
+    seen.append((code, {f["key"]: (f["verdict"], f.get("related")) for f in r["findings"] if f["key"] in ("send", "deflate_lazy") and f["kind"] == "self"}))
+tap.check(all(code == 1 and got["deflate_lazy"] == ("NEW", "deflate_slow") and got["send"][0] in ("replaced", "moved") and got["send"][1] == "pack" for code, got in seen),
+          "split off from its caller, in a loop that was renamed and is slower: the loop is", seen)
 tap.end()
