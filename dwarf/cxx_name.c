@@ -1,4 +1,4 @@
-/* cxx_name.c - prints C++ functions and types from their DIEs.
+/* cxx_name.c - prints C++ functions from their DIEs; cxx_type.c prints the types.
  *
  * gcc gives functions of internal linkage no DW_AT_linkage_name. If they are inlined everywhere,
  * they have no symbol either, but DWARF has their scopes, template arguments and parameters. They
@@ -11,50 +11,24 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "dwarf/cxx_printer.h"
 #include "dwarf/cxx_spelling.h"
 #include "dwarf/die.h"
 #include "dwarf/dwarf.h"
 
-enum {
-	NESTING_MAX = 48, /* limit on types in types */
-	SIBLINGS_MAX = 256,
-	/* Limit on typedefs and qualifiers of a type, and on links from a function to its
-	 * declaration. */
-	LINKS_MAX = 16,
-};
-
-struct printer {
-	struct dwarf_namer *n;
-	unsigned nesting;
-	int rc;
-	struct cxx_text out; /* failed, too, if DWARF does not say enough */
-};
-
-static void put(struct printer *p, const char *s)
-{
-	cxx_put(&p->out, s);
-}
-
-static bool read_die(struct printer *p, struct dwarf_ref at, struct dwarf_die *d)
+bool cxx_read_die(struct cxx_printer *p, struct dwarf_ref at, struct dwarf_die *d)
 {
 	return !p->out.failed && dwarf_die_at(p->n, at, d, &p->rc) &&
 	       (!d->name || strnlen(d->name, CXX_TEXT_MAX + 1) <= CXX_TEXT_MAX);
 }
 
-/* Iterates over the children of *d. */
-#define EACH_CHILD(p, d, child)                                                                   \
-	for (bool more_ = dwarf_die_child((p)->n, d, child, &(p)->rc); more_ && !(p)->out.failed; \
-	     more_ = dwarf_die_next((p)->n, child, &(p)->rc))
-
-/* Sets *d to the declaration that `at` refers to, which is in the scopes of the name. Its name and
- * linkage name are the first ones on the way. */
-static bool declaration(struct printer *p, struct dwarf_ref at, struct dwarf_die *d)
+bool cxx_declaration(struct cxx_printer *p, struct dwarf_ref at, struct dwarf_die *d)
 {
 	const char *name = NULL, *linkage_name = NULL;
 	bool external = false, found = false;
 	unsigned i;
 
-	for (i = 0; i < LINKS_MAX && at.file && read_die(p, at, d); i++) {
+	for (i = 0; i < LINKS_MAX && at.file && cxx_read_die(p, at, d); i++) {
 		found = true;
 		name = name ? name : d->name;
 		linkage_name = linkage_name ? linkage_name : d->linkage_name;
@@ -67,8 +41,7 @@ static bool declaration(struct printer *p, struct dwarf_ref at, struct dwarf_die
 	return found && !at.file;
 }
 
-static void put_function(struct printer *p, const struct dwarf_die *d, bool whole);
-static void put_type(struct printer *p, struct dwarf_ref type, bool is_parameter);
+static void put_function(struct cxx_printer *p, const struct dwarf_die *d, bool whole);
 
 /* ---- template arguments ------------------------------------------------------------------ */
 
@@ -85,7 +58,7 @@ static bool is_parameter_of_template(uint16_t tag)
 }
 
 /* Writes an integer, a character or an enumerator: 3, 3ul, true, (char)97. */
-static void put_value(struct printer *p, const struct dwarf_die *d)
+static void put_value(struct cxx_printer *p, const struct dwarf_die *d)
 {
 	static const char *const suffixes[][2] = {
 		{"int", ""},	     {"unsigned int", "u"},
@@ -100,24 +73,24 @@ static void put_value(struct printer *p, const struct dwarf_die *d)
 	}
 	snprintf(number, sizeof number, d->is_negative ? "%lld" : "%llu",
 		 (unsigned long long)d->value);
-	put(p, "(");
-	put_type(p, d->type, true);
+	cxx_put(&p->out, "(");
+	cxx_put_type(p, d->type, true);
 	n = p->out.len - before - 1;
 	for (i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
 		if (n == strlen(suffixes[i][0]) &&
 		    !memcmp(p->out.text + before + 1, suffixes[i][0], n)) {
 			p->out.len = before;
-			put(p, number);
-			put(p, suffixes[i][1]);
+			cxx_put(&p->out, number);
+			cxx_put(&p->out, suffixes[i][1]);
 			return;
 		}
 	if (n == 4 && !memcmp(p->out.text + before + 1, "bool", n)) {
 		p->out.len = before;
-		put(p, d->value ? "true" : "false");
+		cxx_put(&p->out, d->value ? "true" : "false");
 		return;
 	}
-	put(p, ")");
-	put(p, number);
+	cxx_put(&p->out, ")");
+	cxx_put(&p->out, number);
 }
 
 /* gcc repeats the parameters of generic lambdas: auto:1, auto:2, auto:1, auto:2. Returns true for
@@ -133,7 +106,7 @@ static bool is_repeated(const struct dwarf_die *parameter, const char **first)
 
 /* Writes the arguments that are children of a DIE, or of a pack. `n` were written before; returns
  * the new number. */
-static size_t put_arguments(struct printer *p, const struct dwarf_die *d, size_t n)
+static size_t put_arguments(struct cxx_printer *p, const struct dwarf_die *d, size_t n)
 {
 	const char *first = NULL;
 	struct dwarf_die child;
@@ -147,19 +120,19 @@ static size_t put_arguments(struct printer *p, const struct dwarf_die *d, size_t
 			return n;
 		switch (child.tag) {
 		case DW_TAG_template_type_parameter:
-			put(p, before);
-			put_type(p, child.type, false);
+			cxx_put(&p->out, before);
+			cxx_put_type(p, child.type, false);
 			n++;
 			break;
 		case DW_TAG_template_value_parameter:
-			put(p, before);
+			cxx_put(&p->out, before);
 			put_value(p, &child);
 			n++;
 			break;
 		case DW_TAG_GNU_template_template_param:
-			put(p, before);
+			cxx_put(&p->out, before);
 			p->out.failed |= !child.template_name;
-			put(p, child.template_name ? child.template_name : "");
+			cxx_put(&p->out, child.template_name ? child.template_name : "");
 			n++;
 			break;
 		case DW_TAG_GNU_template_parameter_pack:
@@ -178,7 +151,7 @@ static size_t put_arguments(struct printer *p, const struct dwarf_die *d, size_t
 }
 
 /* Returns false if there are none. */
-static bool put_template_arguments(struct printer *p, const struct dwarf_die *d)
+static bool put_template_arguments(struct cxx_printer *p, const struct dwarf_die *d)
 {
 	bool is_empty_pack = false;
 	struct dwarf_die child;
@@ -186,15 +159,15 @@ static bool put_template_arguments(struct printer *p, const struct dwarf_die *d)
 	if (!put_arguments(p, d, 0)) {
 		EACH_CHILD(p, d, &child)
 		is_empty_pack |= child.tag == DW_TAG_GNU_template_parameter_pack;
-		put(p, is_empty_pack ? "<>" : "");
+		cxx_put(&p->out, is_empty_pack ? "<>" : "");
 		return is_empty_pack;
 	}
-	put(p, p->out.len && p->out.text[p->out.len - 1] == '>' ? " >" : ">");
+	cxx_put(&p->out, p->out.len && p->out.text[p->out.len - 1] == '>' ? " >" : ">");
 	return true;
 }
 
 /* Is it an instance of a function template? */
-static bool is_template(struct printer *p, const struct dwarf_die *d)
+static bool is_template(struct cxx_printer *p, const struct dwarf_die *d)
 {
 	struct dwarf_die child;
 
@@ -209,7 +182,7 @@ static bool is_template(struct printer *p, const struct dwarf_die *d)
 /* Writes the name of a class. DW_AT_name of a class template's instance has all its arguments. Its
  * children have the same arguments as types, which can be spelled as wanted, except for a partial
  * specialization: then they are only the arguments that it leaves open. */
-static void put_class_name(struct printer *p, const struct dwarf_die *d)
+static void put_class_name(struct cxx_printer *p, const struct dwarf_die *d)
 {
 	static const char va_list[] = "typedef __va_list_tag "; /* gcc's spelling */
 	size_t before = p->out.len, n = strlen(d->name), plain = cxx_plain_length(d->name), end;
@@ -217,7 +190,7 @@ static void put_class_name(struct printer *p, const struct dwarf_die *d)
 	bool failed, same;
 
 	if (!strncmp(d->name, va_list, sizeof va_list - 1)) {
-		put(p, d->name + sizeof va_list - 1);
+		cxx_put(&p->out, d->name + sizeof va_list - 1);
 		return;
 	}
 	cxx_put_n(&p->out, d->name, plain);
@@ -236,12 +209,10 @@ static void put_class_name(struct printer *p, const struct dwarf_die *d)
 	p->out.len = same ? end : before + p->out.len - end;
 }
 
-static void put_parameters(struct printer *p, const struct dwarf_die *d);
-
 /* Marks which of the lambdas or unnamed types of a function this is. Its number is not in DWARF,
  * and cannot be counted: lambdas that are never called have no DIE, and before gcc 13 all lambdas
  * of a function were counted together. */
-static void put_mark(struct printer *p, const struct dwarf_die *d)
+static void put_mark(struct cxx_printer *p, const struct dwarf_die *d)
 {
 	char mark[48];
 
@@ -249,31 +220,34 @@ static void put_mark(struct printer *p, const struct dwarf_die *d)
 		return;
 	snprintf(mark, sizeof mark, DWARF_LAMBDA_MARK "%llu:%llu", (unsigned long long)d->line,
 		 (unsigned long long)d->column);
-	put(p, mark);
+	cxx_put(&p->out, mark);
 }
 
 /* Writes a class without name; if it has a call operator, it is the type of a lambda. */
-static void put_unnamed(struct printer *p, const struct dwarf_die *d)
+static void put_unnamed(struct cxx_printer *p, const struct dwarf_die *d)
 {
 	struct dwarf_die child;
 
 	EACH_CHILD(p, d, &child)
 	if (child.name && cxx_plain_length(child.name) == 10 &&
 	    !strncmp(child.name, "operator()", 10)) {
-		put(p, "{lambda");
+		cxx_put(&p->out, "{lambda");
 		if (!is_template(p, &child))
-			put_parameters(p, &child);
+			cxx_put_parameters(p, &child);
 		put_mark(p, d);
-		put(p, "}");
+		cxx_put(&p->out, "}");
 		return;
 	}
-	put(p, "{unnamed type");
+	cxx_put(&p->out, "{unnamed type");
 	put_mark(p, d);
-	put(p, "}");
+	cxx_put(&p->out, "}");
 }
 
+/* Limit on what comes between a class and its typedef. */
+enum { SIBLINGS_MAX = 256 };
+
 /* For typedef struct {} name: the name is in a DIE after the class. */
-static const char *typedef_of(struct printer *p, const struct dwarf_die *class)
+static const char *typedef_of(struct cxx_printer *p, const struct dwarf_die *class)
 {
 	struct dwarf_die d = *class;
 	unsigned i;
@@ -285,245 +259,38 @@ static const char *typedef_of(struct printer *p, const struct dwarf_die *class)
 	return NULL;
 }
 
-static void put_scope(struct printer *p, const struct dwarf_die *d)
+void cxx_put_scope(struct cxx_printer *p, const struct dwarf_die *d)
 {
 	const char *alias;
 
 	if (d->tag == DW_TAG_subprogram)
 		put_function(p, d, false);
 	else if (d->tag == DW_TAG_namespace)
-		put(p, d->name ? d->name : "(anonymous namespace)");
+		cxx_put(&p->out, d->name ? d->name : "(anonymous namespace)");
 	else if (d->name && strncmp(d->name, "<lambda", 7))
 		put_class_name(p, d);
 	else if (d->linkage_name && (alias = typedef_of(p, d)))
-		put(p, alias);
+		cxx_put(&p->out, alias);
 	else
 		put_unnamed(p, d);
 }
 
-/* Writes the scopes around a DIE, each followed by "::". */
-static void put_scopes(struct printer *p, struct dwarf_ref at)
+void cxx_put_scopes(struct cxx_printer *p, struct dwarf_ref at)
 {
 	struct dwarf_ref around = dwarf_namer_scope(p->n, at, &p->rc);
 	struct dwarf_die d;
 
 	if (!around.file)
 		return;
-	if (++p->nesting > NESTING_MAX || !declaration(p, around, &d)) {
+	if (++p->nesting > NESTING_MAX || !cxx_declaration(p, around, &d)) {
 		p->out.failed = true;
 		return;
 	}
 	if (d.tag != DW_TAG_subprogram) /* a function writes its own scopes */
-		put_scopes(p, d.at);
-	put_scope(p, &d);
-	put(p, "::");
+		cxx_put_scopes(p, d.at);
+	cxx_put_scope(p, &d);
+	cxx_put(&p->out, "::");
 	p->nesting--;
-}
-
-/* ---- types ------------------------------------------------------------------------------- */
-
-/* Replaces the names of some classes by those that the demangler has for them. */
-static void abbreviate(struct printer *p, size_t begin)
-{
-	static const char *const rows[][2] = {
-		{"std::basic_string<char, std::char_traits<char>, std::allocator<char> >",
-		 "std::string"},
-		{"std::basic_istream<char, std::char_traits<char> >", "std::istream"},
-		{"std::basic_ostream<char, std::char_traits<char> >", "std::ostream"},
-		{"std::basic_iostream<char, std::char_traits<char> >", "std::iostream"},
-	};
-	size_t n = p->out.len - begin, i;
-
-	for (i = 0; i < sizeof rows / sizeof *rows; i++)
-		if (n == strlen(rows[i][0]) && !memcmp(p->out.text + begin, rows[i][0], n)) {
-			p->out.len = begin;
-			put(p, rows[i][1]);
-		}
-}
-
-/* Writes a class or enumeration; `alias` is its name if it has none. */
-static void put_class(struct printer *p, struct dwarf_ref at, const char *alias)
-{
-	size_t begin = p->out.len;
-	struct dwarf_die d;
-
-	if (!declaration(p, at, &d)) {
-		p->out.failed = true;
-		return;
-	}
-	put_scopes(p, d.at);
-	if (!d.name && alias)
-		put(p, alias);
-	else
-		put_scope(p, &d);
-	abbreviate(p, begin);
-}
-
-static void put_base_type(struct printer *p, const struct dwarf_die *d)
-{
-	p->out.failed |= !d->name;
-	if (d->name &&
-	    cxx_put_respelled_word(&p->out, d->name, d->name + strlen(d->name)) == d->name)
-		put(p, d->name);
-}
-
-/* A type without its typedefs and qualifiers. */
-struct bare_type {
-	struct dwarf_die d;
-	const char *alias; /* the last typedef; NULL: none */
-	bool is_const, is_volatile;
-};
-
-static void find_bare(struct printer *p, struct dwarf_ref type, struct bare_type *t)
-{
-	unsigned links = 0;
-
-	*t = (struct bare_type){.d = {.tag = DW_TAG_unspecified_type, .name = "void"}};
-	for (; type.file && !p->out.failed; type = t->d.type) {
-		if (links++ == LINKS_MAX || !read_die(p, type, &t->d)) {
-			p->out.failed = true;
-			return;
-		}
-		if (t->d.tag == DW_TAG_const_type)
-			t->is_const = true;
-		else if (t->d.tag == DW_TAG_volatile_type)
-			t->is_volatile = true;
-		else if (t->d.tag == DW_TAG_typedef || t->d.tag == DW_TAG_template_alias)
-			t->alias = t->d.name;
-		else if (t->d.tag != DW_TAG_restrict_type)
-			return;
-	}
-	t->d = (struct dwarf_die){.tag = DW_TAG_unspecified_type, .name = "void"};
-}
-
-static bool goes_on_behind(uint16_t tag)
-{
-	return tag == DW_TAG_subroutine_type || tag == DW_TAG_array_type;
-}
-
-static void put_before(struct printer *p, const struct bare_type *t);
-static void put_after(struct printer *p, const struct bare_type *t);
-
-/* Writes pointers and references, up to and including their sign. */
-static void put_made(struct printer *p, const struct dwarf_die *d, const char *sign)
-{
-	struct bare_type to;
-
-	find_bare(p, d->type, &to);
-	put_before(p, &to);
-	put(p, goes_on_behind(to.d.tag) ? " (" : d->tag == DW_TAG_ptr_to_member_type ? " " : "");
-	if (d->tag == DW_TAG_ptr_to_member_type) {
-		put_type(p, d->containing_type, false);
-		put(p, "::");
-	}
-	put(p, sign);
-}
-
-static const char *sign_of(uint16_t tag)
-{
-	switch (tag) {
-	case DW_TAG_pointer_type:
-	case DW_TAG_ptr_to_member_type:
-		return "*";
-	case DW_TAG_reference_type:
-		return "&";
-	case DW_TAG_rvalue_reference_type:
-		return "&&";
-	}
-	return NULL;
-}
-
-static void put_named_type(struct printer *p, const struct bare_type *t)
-{
-	switch (t->d.tag) {
-	case DW_TAG_class_type:
-	case DW_TAG_structure_type:
-	case DW_TAG_union_type:
-	case DW_TAG_enumeration_type:
-		put_class(p, t->d.at, t->alias);
-		break;
-	case DW_TAG_base_type:
-	case DW_TAG_unspecified_type:
-		put_base_type(p, &t->d);
-		break;
-	default:
-		p->out.failed = true;
-	}
-}
-
-/* Writes the part of a type that comes before the name of a variable. */
-static void put_before(struct printer *p, const struct bare_type *t)
-{
-	const char *sign = sign_of(t->d.tag);
-	struct bare_type of;
-
-	if (++p->nesting > NESTING_MAX)
-		p->out.failed = true;
-	if (p->out.failed) {
-		;
-	} else if (goes_on_behind(t->d.tag)) {
-		find_bare(p, t->d.type, &of);
-		put_before(p, &of);
-	} else if (sign) {
-		put_made(p, &t->d, sign);
-	} else {
-		put_named_type(p, t);
-	}
-	put(p, t->is_const ? " const" : "");
-	put(p, t->is_volatile ? " volatile" : "");
-	p->nesting--;
-}
-
-static void put_dimensions(struct printer *p, const struct dwarf_die *d)
-{
-	struct dwarf_die child;
-	char number[24];
-
-	put(p, " ");
-	EACH_CHILD(p, d, &child)
-	{
-		if (child.tag != DW_TAG_subrange_type)
-			continue;
-		snprintf(number, sizeof number, "[%llu]", (unsigned long long)child.count);
-		put(p, child.has_count ? number : "[]");
-	}
-}
-
-static void put_method_qualifiers(struct printer *p, const struct dwarf_die *d);
-
-/* Writes the part of a type that comes after the name of a variable. */
-static void put_after(struct printer *p, const struct bare_type *t)
-{
-	struct bare_type of;
-
-	if (p->out.failed || (!sign_of(t->d.tag) && !goes_on_behind(t->d.tag)))
-		return;
-	if (++p->nesting > NESTING_MAX)
-		p->out.failed = true;
-	find_bare(p, t->d.type, &of);
-	if (sign_of(t->d.tag)) {
-		put(p, goes_on_behind(of.d.tag) ? ")" : "");
-	} else if (t->d.tag == DW_TAG_array_type) {
-		put_dimensions(p, &t->d);
-	} else {
-		put_parameters(p, &t->d);
-		put_method_qualifiers(p, &t->d);
-	}
-	put_after(p, &of);
-	p->nesting--;
-}
-
-/* const and volatile of a parameter are not part of the signature. */
-static void put_type(struct printer *p, struct dwarf_ref type, bool is_parameter)
-{
-	struct bare_type t;
-
-	find_bare(p, type, &t);
-	if (is_parameter)
-		t.is_const = t.is_volatile = false;
-	put_before(p, &t);
-	put(p, t.d.tag == DW_TAG_subroutine_type ? " " : "");
-	put_after(p, &t);
 }
 
 /* ---- functions --------------------------------------------------------------------------- */
@@ -551,7 +318,7 @@ static bool is_hidden(const struct dwarf_die *d)
 	       (d->name && (!strcmp(d->name, "__in_chrg") || !strcmp(d->name, "__vtt_parm")));
 }
 
-static size_t put_some_parameters(struct printer *p, const struct dwarf_die *d, size_t n)
+static size_t put_some_parameters(struct cxx_printer *p, const struct dwarf_die *d, size_t n)
 {
 	struct dwarf_die child;
 
@@ -562,24 +329,24 @@ static size_t put_some_parameters(struct printer *p, const struct dwarf_die *d, 
 		if (child.tag == DW_TAG_GNU_formal_parameter_pack) {
 			n = put_some_parameters(p, &child, n);
 		} else if (child.tag == DW_TAG_unspecified_parameters) {
-			put(p, n++ ? ", ..." : "...");
+			cxx_put(&p->out, n++ ? ", ..." : "...");
 		} else if (child.tag == DW_TAG_formal_parameter && !is_hidden(&child)) {
-			put(p, n++ ? ", " : "");
-			put_type(p, child.type, true);
+			cxx_put(&p->out, n++ ? ", " : "");
+			cxx_put_type(p, child.type, true);
 		}
 	}
 	return n;
 }
 
-static void put_parameters(struct printer *p, const struct dwarf_die *d)
+void cxx_put_parameters(struct cxx_printer *p, const struct dwarf_die *d)
 {
-	put(p, "(");
+	cxx_put(&p->out, "(");
 	put_some_parameters(p, d, 0);
-	put(p, ")");
+	cxx_put(&p->out, ")");
 }
 
 /* Finds the first parameter, if the source does not have it: `this` of a member function. */
-static bool find_this(struct printer *p, const struct dwarf_die *d, struct dwarf_die *ret)
+static bool find_this(struct cxx_printer *p, const struct dwarf_die *d, struct dwarf_die *ret)
 {
 	EACH_CHILD(p, d, ret)
 	{
@@ -591,21 +358,19 @@ static bool find_this(struct printer *p, const struct dwarf_die *d, struct dwarf
 	return false;
 }
 
-/* Writes the qualifiers of a member function: const and volatile of what `this` points to, & and
- * &&. */
-static void put_method_qualifiers(struct printer *p, const struct dwarf_die *d)
+void cxx_put_method_qualifiers(struct cxx_printer *p, const struct dwarf_die *d)
 {
 	struct dwarf_die this;
-	struct bare_type t;
+	struct cxx_bare_type t;
 
 	if (!find_this(p, d, &this))
 		return;
-	find_bare(p, this.type, &t);
+	cxx_find_bare(p, this.type, &t);
 	if (t.d.tag == DW_TAG_pointer_type)
-		find_bare(p, t.d.type, &t);
-	put(p, t.is_const ? " const" : "");
-	put(p, t.is_volatile ? " volatile" : "");
-	put(p, d->rvalue_only ? " &&" : d->lvalue_only ? " &" : "");
+		cxx_find_bare(p, t.d.type, &t);
+	cxx_put(&p->out, t.is_const ? " const" : "");
+	cxx_put(&p->out, t.is_volatile ? " volatile" : "");
+	cxx_put(&p->out, d->rvalue_only ? " &&" : d->lvalue_only ? " &" : "");
 }
 
 static bool is_conversion(const char *name)
@@ -615,29 +380,29 @@ static bool is_conversion(const char *name)
 }
 
 /* Writes the name with its template arguments. */
-static void put_function_name(struct printer *p, const struct dwarf_die *d)
+static void put_function_name(struct cxx_printer *p, const struct dwarf_die *d)
 {
 	size_t plain = cxx_plain_length(d->name), n = strlen(d->name);
 
 	if (is_conversion(d->name)) {
-		put(p, "operator ");
-		put_type(p, d->type, false);
+		cxx_put(&p->out, "operator ");
+		cxx_put_type(p, d->type, false);
 		plain = n;
 	} else if (plain > 3 && !strcmp(d->name + plain - 3, " []")) { /* operator new [] */
 		cxx_put_n(&p->out, d->name, plain - 3);
-		put(p, "[]");
+		cxx_put(&p->out, "[]");
 	} else {
 		cxx_put_n(&p->out, d->name, plain);
 	}
 	if (plain && d->name[plain - 1] == '<' && plain < n)
-		put(p, " ");
+		cxx_put(&p->out, " ");
 	if (!put_template_arguments(p, d))
 		/* DWARF has the arguments only in the name. */
 		cxx_put_respelled(&p->out, d->name + plain, d->name + n);
 }
 
 /* Does the function have a return type? Constructors and destructors do not, even as templates. */
-static bool returns(struct printer *p, const struct dwarf_die *d)
+static bool returns(struct cxx_printer *p, const struct dwarf_die *d)
 {
 	struct dwarf_ref around = dwarf_namer_scope(p->n, d->at, &p->rc);
 	size_t n = cxx_plain_length(d->name);
@@ -645,50 +410,50 @@ static bool returns(struct printer *p, const struct dwarf_die *d)
 
 	if (d->name[0] == '~' || is_conversion(d->name))
 		return false;
-	return !around.file || !declaration(p, around, &c) || !c.name ||
+	return !around.file || !cxx_declaration(p, around, &c) || !c.name ||
 	       c.tag == DW_TAG_namespace || cxx_plain_length(c.name) != n ||
 	       strncmp(c.name, d->name, n);
 }
 
 /* Writes the return type up to the function's name. */
-static void put_return_type(struct printer *p, const struct bare_type *t)
+static void put_return_type(struct cxx_printer *p, const struct cxx_bare_type *t)
 {
-	put_before(p, t);
+	cxx_put_before(p, t);
 	if (p->out.len && !strchr("*&", p->out.text[p->out.len - 1]))
-		put(p, " ");
+		cxx_put(&p->out, " ");
 	else if (p->out.len > 1 && p->out.text[p->out.len - 2] != '(')
-		put(p, " ");
+		cxx_put(&p->out, " ");
 }
 
-static void put_signature(struct printer *p, const struct dwarf_die *d, bool whole)
+static void put_signature(struct cxx_printer *p, const struct dwarf_die *d, bool whole)
 {
-	struct bare_type t;
+	struct cxx_bare_type t;
 
 	whole = whole && is_template(p, d) && returns(p, d);
 	if (whole) {
-		find_bare(p, d->type, &t);
+		cxx_find_bare(p, d->type, &t);
 		put_return_type(p, &t);
 	}
-	put_scopes(p, d->at);
+	cxx_put_scopes(p, d->at);
 	put_function_name(p, d);
 	if (d->name[0] == '~')
-		put(p, "()");
+		cxx_put(&p->out, "()");
 	else
-		put_parameters(p, d);
-	put_method_qualifiers(p, d);
+		cxx_put_parameters(p, d);
+	cxx_put_method_qualifiers(p, d);
 	if (whole)
-		put_after(p, &t);
+		cxx_put_after(p, &t);
 }
 
 /* `whole`: with the return type, which the names of templates have. */
-static void put_function(struct printer *p, const struct dwarf_die *d, bool whole)
+static void put_function(struct cxx_printer *p, const struct dwarf_die *d, bool whole)
 {
 	bool is_c = d->external && !d->linkage_name; /* or main() */
 
 	if (++p->nesting > NESTING_MAX || !d->name || (whole && is_c))
 		p->out.failed = true;
 	else if (is_c)
-		put(p, d->name);
+		cxx_put(&p->out, d->name);
 	else
 		put_signature(p, d, whole);
 	p->nesting--;
@@ -696,7 +461,7 @@ static void put_function(struct printer *p, const struct dwarf_die *d, bool whol
 
 const char *dwarf_cxx_name(struct dwarf_namer *n, struct dwarf_ref function, int *rc)
 {
-	struct printer p;
+	struct cxx_printer p;
 	struct dwarf_die d;
 	const char *s;
 
@@ -705,7 +470,7 @@ const char *dwarf_cxx_name(struct dwarf_namer *n, struct dwarf_ref function, int
 	p.rc = 0;
 	p.out.failed = false;
 	p.out.len = 0;
-	if (!declaration(&p, function, &d))
+	if (!cxx_declaration(&p, function, &d))
 		p.out.failed = true;
 	else
 		put_function(&p, &d, true);
