@@ -10,9 +10,8 @@
 #include "probe/code.h"
 #include "probe/locate.h"
 #include "probe/match.h"
-#include "probe/nearest.h"
 #include "probe/places.h"
-#include "reader/reader.h"
+#include "probe/search.h"
 
 /* What the C library's start files and the linker add to each program: people do not mean it by
  * `*`, and a probe on some of it ends the program. */
@@ -32,27 +31,6 @@ static const char *const added_names[] = {
 	"__x86.get_pc_thunk.ax",
 };
 
-struct symbol {
-	uint64_t off;
-	const char *name; /* as in the file */
-};
-
-struct search {
-	struct module *mod;
-	struct functab tab;
-	struct pattern pattern;
-	struct probe_places *ret;
-	enum probe_kind kind;
-	const struct func *too_short; /* a function that is meant ends before the offset */
-	const struct func *chooser;   /* one that is meant returns which function is called */
-	const struct func *within;    /* the offset is within an instruction of this one */
-	/* Of PROBE_LEAVE: functions without an exit in their own bytes, and cold halves that have
-	 * one. */
-	VEC(const struct func *) endless, leaving_halves;
-	VEC(struct symbol) symbols; /* of the starts of functions */
-	char inlined_at[INLINED_BYTES];
-};
-
 static bool is_added(const char *name)
 {
 	for (size_t i = 0; i < sizeof added_names / sizeof *added_names; i++)
@@ -61,36 +39,9 @@ static bool is_added(const char *name)
 	return false;
 }
 
-int places_add(struct probe_places *p, uint64_t off, uint64_t ref_ctr_off, const char *name)
-{
-	struct probe_place place = {.off = off, .ref_ctr_off = ref_ctr_off};
-
-	place.name = arena_strndup(&p->names, name, strlen(name));
-	return place.name && !vec_push(&p->places, place) ? 0 : -1;
-}
-
-static int by_off(const void *a, const void *b)
-{
-	const struct probe_place *x = a, *y = b;
-
-	return (x->off > y->off) - (x->off < y->off);
-}
-
-void places_finish(struct probe_places *p)
-{
-	size_t n = 0;
-
-	if (p->places.n)
-		qsort(p->places.v, p->places.n, sizeof *p->places.v, by_off);
-	for (size_t i = 0; i < p->places.n; i++)
-		if (!n || p->places.v[n - 1].off != p->places.v[i].off)
-			p->places.v[n++] = p->places.v[i];
-	p->places.n = n;
-}
-
 /* ---- functions by name ---------------------------------------------------------------------- */
 
-static bool has_symtab(struct elf_image *img)
+bool has_symtab(struct elf_image *img)
 {
 	struct elf_section s;
 
@@ -354,99 +305,6 @@ static int add_choices(struct search *s, uint64_t plus)
 	return 0;
 }
 
-/* Which functions a chooser of the program's own chooses among only its code says: named are those
- * whose names are longer ones. */
-static int not_chosen(struct search *s, struct err *err)
-{
-	const struct pattern *p = &s->pattern;
-	const bool has_names = has_symtab(s->mod->image) || has_symtab(s->mod->debug);
-	char text[256] = "";
-	size_t used = 0;
-	unsigned n = 0;
-
-	for (size_t i = 0; has_names && i < s->tab.funcs.n && n < 3; i++) {
-		const struct func *f = &s->tab.funcs.v[i];
-
-		if (f->flags & FUNC_CHOOSES || match_is_part(f->name) ||
-		    !memmem(f->name, strlen(f->name), p->text, p->len))
-			continue;
-		used += (size_t)snprintf(text + used, sizeof text - used, "%s%.60s",
-					 n++ ? ", " : "", f->name);
-	}
-	if (n)
-		return err_set(
-			err, ERR_NOT_FOUND, s->ret->path,
-			"'%.*s' is chosen among several functions when a program starts: name "
-			"the one that is meant (%s ?)",
-			(int)p->len, p->text, text);
-	if (has_names)
-		return err_set(
-			err, ERR_NOT_FOUND, s->ret->path,
-			"'%.*s' is chosen among several functions when a program starts: name "
-			"the one that is meant",
-			(int)p->len, p->text);
-	return err_set(err, ERR_NOT_FOUND, s->ret->path,
-		       "'%.*s' is chosen among several functions when a program starts, and "
-		       "their names are not here: install the library's debug symbols",
-		       (int)p->len, p->text);
-}
-
-/* There are copies of it only, and no probe of this kind can be there. */
-static int only_inlined(struct search *s, const struct probe_spec *spec, struct err *err)
-{
-	const int n = (int)spec->what_len;
-
-	return err_set(err, ERR_NOT_FOUND, s->ret->path,
-		       "'%.*s' is only inlined (%zu cop%s%s%s), %s; uprobe:%.*s:%.*s takes a "
-		       "sample where its code begins, and --list shows these places",
-		       n, spec->what, s->ret->n_inlined, s->ret->n_inlined == 1 ? "y" : "ies",
-		       *s->inlined_at ? ": " : "", s->inlined_at,
-		       spec->kind == PROBE_ENTRY ? "so that it has no offsets"
-						 : "so that it is not called and does not return",
-		       (int)spec->file_len, spec->file, n, spec->what);
-}
-
-static int not_found(struct search *s, const struct probe_spec *spec, struct err *err)
-{
-	const struct pattern *p = &s->pattern;
-	char near[NEAREST_BYTES];
-
-	if (s->ret->n_inlined)
-		return only_inlined(s, spec, err);
-	if (p->len > 4 && !memcmp(p->text + p->len - 4, "@plt", 4))
-		return err_set(
-			err, ERR_NOT_FOUND, s->ret->path,
-			"'%.*s' is the way from here to a function of a library: probe that, "
-			"as in uprobe:libc.so.6:%.*s, whose samples say who called it",
-			(int)p->len, p->text, (int)p->len - 4, p->text);
-	if (s->chooser)
-		return not_chosen(s, err);
-	if (s->within)
-		return err_set(err, ERR_NOT_FOUND, s->ret->path,
-			       "'%.*s': no instruction begins there, and a probe within one would "
-			       "end the program; `objdump -d` shows where they begin",
-			       (int)p->len, p->text);
-	if (s->kind == PROBE_LEAVE && s->ret->n_unread)
-		return err_set(
-			err, ERR_UNSUPPORTED, s->ret->path,
-			"'%.*s': its code is not understood, so where it returns is not known",
-			(int)p->len, p->text);
-	if (s->too_short)
-		return err_set(err, ERR_NOT_FOUND, s->ret->path, "'%.*s' is only %llu bytes long",
-			       (int)p->len, p->text,
-			       (unsigned long long)(s->too_short->end - s->too_short->start));
-
-	nearest_names(&s->pattern, &s->tab, near);
-	return err_set(err, ERR_NOT_FOUND, s->ret->path,
-		       "no function is named '%.*s' (of %zu that have a name)%s%s", (int)p->len,
-		       p->text, s->tab.funcs.n,
-		       !s->tab.funcs.n ? "; it is stripped: install its debug symbols, or give an "
-					 "address"
-		       : *near	       ? "; near it: "
-				       : "",
-		       near);
-}
-
 static bool is_found(const struct search *s)
 {
 	return s->ret->places.n || s->endless.n || s->chooser;
@@ -559,7 +417,7 @@ static int find_functions(struct search *s, const struct probe_spec *spec, struc
 	if (!rc && !spec->plus && tell_apart(s))
 		rc = err_nomem(err);
 	if (!rc && !s->ret->places.n && !s->ret->n_endless)
-		rc = not_found(s, spec, err);
+		rc = search_not_found(s, spec, err);
 	pattern_done(&s->pattern);
 	functab_done(&s->tab);
 	vec_done(&s->endless);
@@ -673,10 +531,4 @@ int probe_find(const struct probe_spec *spec, pid_t pid, struct probe_places *re
 			"later one can be probed");
 	probe_file_close(&f);
 	return rc;
-}
-
-void probe_places_done(struct probe_places *p)
-{
-	vec_done(&p->places);
-	arena_done(&p->names);
 }
