@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/vec.h"
 
 int places_add(struct probe_places *p, uint64_t off, uint64_t ref_ctr_off, const char *name)
 {
