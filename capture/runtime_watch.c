@@ -219,13 +219,20 @@ void runtime_watch_record(struct runtime_watch *w, const uint8_t *rec, size_t n)
 
 /* ---- samples ----------------------------------------------------------------------------- */
 
-static void may_be_method(struct runtime_process *p, uint64_t at)
+/* A method that is not known is read soon: its class may be unloaded, or the process end. */
+static void may_be_method(struct runtime_watch *w, struct runtime_process *p, uint64_t at)
 {
+	const uint64_t due = runtime_process_soon(p);
+
 	if (!p->is_jvm || at % 8 || at < 65536 || at >> 47 || p->seen.n >= METHODS_MAX ||
 	    hash_get(&p->seen, at) != HASH_NONE || vec_push(&p->methods, at))
 		return;
 	/* When out of memory it may be looked at twice. */
 	(void)hash_put(&p->seen, at, 0);
+	if (p->busy || !p->hotspot || hotspot_has_seen(p->hotspot, at) || p->due_ns <= due)
+		return;
+	p->due_ns = due;
+	pthread_cond_signal(&w->wake);
 }
 
 /* Code that is not known is to be read soon, and asked for once. Copies are of whole pages, but a
@@ -283,7 +290,7 @@ static void scan_stack(struct runtime_watch *w, struct runtime_process *p,
 		if (sender <= at || sender - at > FRAME_BYTES_MAX)
 			continue;
 		memcpy(&method, f->stack + 8 * (i - 4), sizeof method);
-		may_be_method(p, method);
+		may_be_method(w, p, method);
 	}
 }
 
@@ -316,7 +323,7 @@ static void look_at_sample(struct runtime_watch *w, struct runtime_process *p,
 		look_at_v8(w, p, f);
 		return;
 	}
-	may_be_method(p, f->bx); /* of the method that is being entered */
+	may_be_method(w, p, f->bx); /* of the method that is being entered */
 	scan_stack(w, p, f);
 }
 

@@ -460,6 +460,12 @@ int hotspot_write_methods(struct hotspot *h, const uint64_t *methods, size_t n, 
 	return rc;
 }
 
+bool hotspot_has_seen(const struct hotspot *h, uint64_t method)
+{
+	return hash_get(&h->methods, method) != HASH_NONE ||
+	       hash_get(&h->others, method) != HASH_NONE;
+}
+
 int hotspot_end(struct hotspot *h, struct code_log *log)
 {
 	const bool loses_code = h->unloads.is_known ? h->may_lose_code : h->has_unloaded;

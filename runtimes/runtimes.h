@@ -127,6 +127,8 @@ int hotspot_snapshot(struct hotspot *h, const uint64_t *methods, size_t n, uint6
 int hotspot_end(struct hotspot *h, struct code_log *log);
 /* True if the code at this address was there at the last call. */
 bool hotspot_knows(const struct hotspot *h, uint64_t addr);
+/* True if this address was among the `methods` of a call before, whatever it was. */
+bool hotspot_has_seen(const struct hotspot *h, uint64_t method);
 
 /* ---- v8.c ------------------------------------------------------------------------------------
  *
