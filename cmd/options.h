@@ -28,6 +28,11 @@ struct option_choice {
 	unsigned value;
 };
 
+/* Sets a field from `text`, which is in argv and may be modified; NULL if there is no value.
+ * `option` is for messages, as the user has spelled it. Returns 0, or a negative value with *err.
+ */
+typedef int option_set_fn(void *field, const char *option, char *text, struct err *err);
+
 struct option_row {
 	char letter;	   /* 0: it has only a long name */
 	const char *name;  /* without dashes; NULL: it has only a letter */
@@ -43,9 +48,7 @@ struct option_row {
 	/* Name of the real number, for messages; the answer to a refused option. */
 	const char *what;
 	const struct option_choice *choices;
-	/* `option` is for messages, as the user has spelled it. `text` is in argv and may be
-	 * modified; NULL if there is no value. Returns 0 or negative. */
-	int (*set)(void *field, const char *option, char *text, struct err *err);
+	option_set_fn *set;
 };
 
 /* The offset of a member that must have the type `as`: otherwise the compiler warns. */

@@ -13,193 +13,13 @@
 #include "cmd/config.h"
 #include "cmd/habits.h"
 #include "cmd/resolve_finish.h"
+#include "cmd/resolve_values.h"
 #include "cmd/version.h"
 #include "input/input.h"
 #include "symbolize/symbolize.h"
 
 #define OPTIONS_TARGET struct resolve
 #include "cmd/options.h"
-
-static int set_count(void *target, const char *option, char *what, struct err *err)
-{
-	struct resolve *r = target;
-
-	if (strcmp(what, "samples") && strcmp(what, "period"))
-		return err_set(err, ERR_USAGE, NULL, "%s: '%s' is neither samples nor period",
-			       option, what);
-	r->output.count_samples = !strcmp(what, "samples");
-	return 0;
-}
-
-static int set_format(void *target, const char *option, char *name, struct err *err)
-{
-	struct resolve *r = target;
-	const struct output_format *const *f;
-	char names[256] = "", path[64];
-
-	r->format = output_format_find(name);
-	if (!r->format) {
-		snprintf(path, sizeof path, "x.%s", name); /* svg, pb.gz: by the suffix */
-		r->format = output_format_for_path(path);
-	}
-	if (r->format)
-		return 0;
-	for (f = output_formats; *f; f++)
-		snprintf(names + strlen(names), sizeof names - strlen(names), " %s", (*f)->name);
-	return err_set(err, ERR_USAGE, NULL, "%s: '%s' is none of:%s", option, name, names);
-}
-
-static int set_all(void *target, const char *option, char *unused, struct err *err)
-{
-	struct resolve *r = target;
-
-	(void)option, (void)unused, (void)err;
-	r->output.style.mark_kernel = r->output.style.mark_jit = true;
-	return 0;
-}
-
-static int set_debug_dir(void *target, const char *option, char *dir, struct err *err)
-{
-	(void)option;
-	return vec_push(&((struct resolve *)target)->debug_dirs, dir) ? err_nomem(err) : 0;
-}
-
-static int set_explain(void *target, const char *option, char *address, struct err *err)
-{
-	struct resolve *r = target;
-
-	r->explain = true;
-	r->load.keep |= PROFILE_KEEP_IPS;
-	return args_address(option, address, &r->explain_ip, err);
-}
-
-static int set_require(void *target, const char *option, char *list, struct err *err)
-{
-	struct resolve *r = target;
-
-	(void)option;
-	r->requires = true;
-	return requirements_parse(&r->require, list, err);
-}
-
-static int set_verify(void *target, const char *option, char *every, struct err *err)
-{
-	struct resolve *r = target;
-
-	r->load.verify_every = 1;
-	return every ? args_u64(option, every, 1, UINT32_MAX, &r->load.verify_every, err) : 0;
-}
-
-static int set_template_depth(void *target, const char *option, char *levels, struct err *err)
-{
-	struct symbolizer_options *o = &((struct resolve *)target)->load.symbolizer;
-	uint64_t v;
-	int rc = args_u64(option, levels, 0, 1000, &v, err);
-
-	if (!rc) {
-		o->cut_templates = true;
-		o->template_depth = (unsigned)v;
-	}
-	return rc;
-}
-
-/* The keys have the names of perf report. */
-static int set_sort(void *target, const char *option, char *keys, struct err *err)
-{
-	static const struct {
-		const char *name;
-		enum top_column column;
-		unsigned keep;
-	} names[] = {{"comm", TOP_COMM, 0},
-		     {"pid", TOP_PID, PROFILE_KEEP_PIDS},
-		     {"tid", TOP_TID, PROFILE_KEEP_PIDS | PROFILE_KEEP_TIDS},
-		     {"cpu", TOP_CPU, PROFILE_KEEP_CPUS},
-		     {"cgroup", TOP_CGROUP, PROFILE_KEEP_LABELS},
-		     {"dso", TOP_DSO, 0},
-		     {"srcline", TOP_LINE, 0},
-		     {"symbol", TOP_SYMBOL, 0},
-		     {"sym", TOP_SYMBOL, 0}};
-	struct resolve *r = target;
-	unsigned wanted = 0;
-	char *key, *rest = NULL;
-	size_t i;
-
-	for (key = strtok_r(keys, ",", &rest); key; key = strtok_r(NULL, ",", &rest)) {
-		for (i = 0; i < sizeof names / sizeof *names && strcmp(names[i].name, key); i++)
-			;
-		if (i == sizeof names / sizeof *names)
-			return err_set(err, ERR_USAGE, NULL,
-				       "%s: '%s' is none of comm, pid, tid, cpu, cgroup, dso, "
-				       "srcline, symbol",
-				       option, key);
-		wanted |= names[i].column;
-		r->load.keep |= names[i].keep;
-	}
-	if (!wanted)
-		return err_set(err, ERR_USAGE, NULL,
-			       "%s: wants some of comm,pid,tid,cpu,cgroup,dso,srcline,symbol",
-			       option);
-	r->output.top.columns = wanted;
-	return 0;
-}
-
-static int set_fields(void *target, const char *option, char *fields, struct err *err)
-{
-	(void)option;
-	return script_fields_parse(&((struct resolve *)target)->output.fields, fields, err);
-}
-
-static int set_colors(void *target, const char *option, char *name, struct err *err)
-{
-	char names[256] = "";
-	unsigned i;
-
-	for (i = 0; output_palette_name(i); i++) {
-		if (!strcmp(output_palette_name(i), name)) {
-			((struct resolve *)target)->output.picture.palette = i;
-			return 0;
-		}
-		snprintf(names + strlen(names), sizeof names - strlen(names), " %s",
-			 output_palette_name(i));
-	}
-	return err_set(err, ERR_USAGE, NULL, "%s: '%s' is none of:%s", option, name, names);
-}
-
-static int add_base(void *target, const char *option, char *path, struct err *err)
-{
-	(void)option;
-	return sides_add(&((struct resolve *)target)->diff, 0, path, err);
-}
-
-static int set_weigh(void *target, const char *option, char *what, struct err *err)
-{
-	struct resolve *r = target;
-
-	if (!*what)
-		return err_set(err, ERR_USAGE, NULL, "%s: count, duration, or a field", option);
-	r->load.weigh = strcmp(what, "duration") ? LOAD_WEIGH_COUNT : LOAD_WEIGH_DURATION;
-	r->load.weigh_field = strcmp(what, "duration") && strcmp(what, "count") ? what : NULL;
-	return 0;
-}
-
-/* perf record's unit: milliseconds. */
-static int set_off_cpu_least(void *ns, const char *option, char *text, struct err *err)
-{
-	char *end;
-	double ms = strtod(text, &end);
-
-	if (end == text || *end || !(ms >= 0 && ms < 1e9))
-		return err_set(err, ERR_USAGE, NULL, "%s: '%s' is not a number of milliseconds",
-			       option, text);
-	*(uint64_t *)ns = (uint64_t)(ms * 1e6);
-	return 0;
-}
-
-static int set_where(void *conditions, const char *option, char *text, struct err *err)
-{
-	(void)option;
-	return value_conditions_parse(conditions, text, err);
-}
 
 static const struct option_choice demanglings[] = {{"full", SYM_DEMANGLE_FULL},
 						   {"simple", SYM_DEMANGLE_SIMPLE},
@@ -234,19 +54,20 @@ static const struct option_choice stats_forms[] = {
 static const struct option_row options[] = {
 	HEADING("output"),
 	{'f', "format", NULL, "NAME",
-	 "one of the formats below (default: by the suffix of -o, else folded)", CALLS(set_format)},
+	 "one of the formats below (default: by the suffix of -o, else folded)",
+	 CALLS(resolve_set_format)},
 	{'o', "output", NULL, "FILE", "instead of standard output", SETS_TEXT(output_path)},
 	{0, "no-cmdline", NULL, NULL, "leave out the command line that was recorded",
 	 SETS_FLAG(output.no_cmdline)},
 	{0, "count", NULL, "WHAT", "weigh stacks by `period` (default) or `samples`",
-	 CALLS(set_count)},
+	 CALLS(resolve_set_count)},
 	{0, "kernel", NULL, NULL, "mark kernel frames with _[k]",
 	 SETS_FLAG(output.style.mark_kernel), .part = OUTPUT_KERNEL_MARKS},
 	{0, "jit", NULL, NULL, "mark frames of compiled-at-run-time code with _[j]",
 	 SETS_FLAG(output.style.mark_jit), .part = OUTPUT_JIT_MARKS},
 	{0, "inline", NULL, NULL, "mark inlined frames with _[i]",
 	 SETS_FLAG(output.style.mark_inline), .part = OUTPUT_INLINE_MARKS},
-	{0, "all", NULL, NULL, "--kernel --jit", CALLS(set_all),
+	{0, "all", NULL, NULL, "--kernel --jit", CALLS(resolve_set_all),
 	 .part = OUTPUT_KERNEL_MARKS | OUTPUT_JIT_MARKS},
 	{0, "stitched", NULL, NULL, "callers from other samples\nget the mark _[s]",
 	 SETS_FLAG(output.style.mark_stitched), .part = OUTPUT_STITCHED_MARKS},
@@ -278,7 +99,7 @@ static const struct option_row options[] = {
 	 "comm,pid,tid,cpu,time,period,event,addr,trace,ip,sym,\nsymoff,dso,dsoff,srcline,weight,"
 	 "brstack; or +FIELD,-FIELD to change\nthe default fields; hw:, sw:, trace:, raw:, break: "
 	 "first: of such events",
-	 CALLS(set_fields), .part = OUTPUT_FIELDS},
+	 CALLS(resolve_set_fields), .part = OUTPUT_FIELDS},
 	{0, "ns", NULL, NULL, "times to the nanosecond", SETS_FLAG(output.nanoseconds),
 	 .part = OUTPUT_NANOSECONDS},
 	{'G', "hide-call-graph", NULL, NULL, "the sample's own function only, on its line",
@@ -301,7 +122,7 @@ static const struct option_row options[] = {
 	 CLEARS_FLAG(output.top.no_children)}, /* the default, accepted */
 	{0, "sort", NULL, "KEYS",
 	 "rows by some of comm,pid,tid,cpu,cgroup,dso,srcline,symbol\n(default: comm,dso,symbol)",
-	 CALLS(set_sort), .part = OUTPUT_TABLE},
+	 CALLS(resolve_set_sort), .part = OUTPUT_TABLE},
 	{0, "callers", NULL, "[=HOW]",
 	 "below each function its callers: main (the default) or tree",
 	 SETS_CHOICE(output.top.callers, caller_forms), .part = OUTPUT_TABLE},
@@ -328,7 +149,7 @@ static const struct option_row options[] = {
 	 "kind (default: user, inlined, JIT, kernel code differ), safe\n"
 	 "(for the colour-blind), hot mem io red green blue aqua yellow purple\n"
 	 "orange",
-	 CALLS(set_colors), .part = OUTPUT_PICTURE},
+	 CALLS(resolve_set_colors), .part = OUTPUT_PICTURE},
 	{0, "countname", NULL, "TEXT", "the name of the weights",
 	 SETS_TEXT(output.picture.count_name), .part = OUTPUT_PICTURE},
 	{0, "inverted", NULL, NULL, "the root on top", SETS_FLAG(output.picture.inverted),
@@ -351,7 +172,7 @@ static const struct option_row options[] = {
 	{0, "diff", NULL, "BASE",
 	 "how the input differs from this one.\n"
 	 "Several runs show what is noise: --diff base/*.data --new new/*.data, or\nfolders",
-	 CALLS(add_base), .part = OUTPUT_SIDES},
+	 CALLS(resolve_add_base), .part = OUTPUT_SIDES},
 	/* Takes all that follows up to the next option, as --diff then does: sides_take(). */
 	{0, "new", NULL, "RUN..", "see --diff",
 	 REFUSED("of a difference, as --diff BASE.. --new NEW..")},
@@ -385,7 +206,7 @@ static const struct option_row options[] = {
 	 SETS_TEXT(load.filter.event)},
 	{0, "where", NULL, "CONDITION",
 	 "only where a parameter of a function is so: 'depth > 4 && mode == READ'",
-	 SETS_BY(load.values.where, struct value_conditions, set_where)},
+	 SETS_BY(load.values.where, struct value_conditions, resolve_set_where)},
 	{0, "time", NULL, "START,STOP", "in seconds of the recording's clock, or P%-Q%",
 	 SETS_BY(load.filter.time, struct time_span, args_time)},
 	{0, "off-cpu", NULL, NULL,
@@ -395,7 +216,7 @@ static const struct option_row options[] = {
 	{0, "wall", NULL, NULL, "this and the samples of clocks as one event",
 	 SETS_FLAG(load.wall)},
 	{0, "off-cpu-thresh", NULL, "MS", "without waits that are shorter",
-	 SETS_BY(load.off_cpu_least_ns, uint64_t, set_off_cpu_least)},
+	 SETS_BY(load.off_cpu_least_ns, uint64_t, resolve_set_off_cpu_least)},
 	HEADING("stacks"),
 	{0, "max-stack", NULL, "N", "at most N user frames (script: of all frames)",
 	 SETS_NUMBER(load.unwind.max_frames, UNWIND_FRAMES_MAX)},
@@ -404,14 +225,14 @@ static const struct option_row options[] = {
 	 SETS_CHOICE(load.unwind.method, unwinders)},
 	{0, "verify-unwind", NULL, "[=N]",
 	 "unwind every Nth sample by libdw too, print the classes of differences",
-	 CALLS(set_verify)},
+	 CALLS(resolve_set_verify)},
 	{0, "no-guess", NULL, NULL,
 	 "never step by frame pointer or stack top without unwind tables",
 	 SETS_FLAG(load.unwind.no_guess)},
 	{0, "weigh", NULL, "WHAT",
 	 "what calls weigh: count, or duration, without the calls within them;\nor a field of "
 	 "tracepoints: bytes_alloc, runtime",
-	 CALLS(set_weigh)},
+	 CALLS(resolve_set_weigh)},
 	{0, "no-stitch", NULL, NULL, "do not complete stacks that were cut from other samples",
 	 SETS_FLAG(load.no_stitch)},
 	{0, "stitch", NULL, NULL, NULL, CLEARS_FLAG(load.no_stitch)}, /* the default, accepted */
@@ -423,7 +244,8 @@ static const struct option_row options[] = {
 	 "names that differ only in these become one), none",
 	 SETS_CHOICE(load.symbolizer.demangle, demanglings)},
 	{0, "template-depth", NULL, "N",
-	 "show N levels of template arguments, <...> for deeper ones", CALLS(set_template_depth)},
+	 "show N levels of template arguments, <...> for deeper ones",
+	 CALLS(resolve_set_template_depth)},
 	{0, "clones", NULL, "HOW",
 	 "show or fold .isra.0 .constprop.0 .part.0 .cold .llvm.N (default: fold\n"
 	 "with --demangle=simple, else show)",
@@ -436,7 +258,8 @@ static const struct option_row options[] = {
 	 SETS_FLAG(load.symbolizer.no_demangle)},
 	{0, "symfs", NULL, "DIR", "look for all files below DIR", SETS_TEXT(load.modules.symfs)},
 	{0, "debug-dir", NULL, "DIR",
-	 "more places for debug files, like /usr/lib/debug (repeatable)", CALLS(set_debug_dir)},
+	 "more places for debug files, like /usr/lib/debug (repeatable)",
+	 CALLS(resolve_set_debug_dir)},
 	{0, "debuginfod", NULL, "[=TIER]",
 	 "fetch what is missing from $DEBUGINFOD_URLS: sym, line, full; off, auto",
 	 SETS_CHOICE(load.fetch, fetch_modes)},
@@ -457,9 +280,10 @@ static const struct option_row options[] = {
 	 "exit with 1 if roots or names are below (roots=99,names=95), or switched,\n"
 	 "hole, cut, no_file, other_ends, stitched, guessed, wrong_build, nameless\n"
 	 "or lost above the given percentage",
-	 CALLS(set_require)},
+	 CALLS(resolve_set_require)},
 	{0, "explain", NULL, "ADDR",
-	 "instead of a profile: how an address (of -f script) got its name", CALLS(set_explain)},
+	 "instead of a profile: how an address (of -f script) got its name",
+	 CALLS(resolve_set_explain)},
 	{0, "strict", NULL, NULL,
 	 "exit with 1 after any loss, also while recording, and after any note about\n"
 	 "missing stacks or names",
