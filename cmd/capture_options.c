@@ -1,332 +1,17 @@
-/* capture_options.c - see capture_options.h: one row for each option, and what their values mean.
- */
+/* capture_options.c - see capture_options.h: one row for each option, and which go together. */
 #include "cmd/capture_options.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "cmd/args.h"
 #include "cmd/cache_dir.h"
+#include "cmd/capture_values.h"
 #include "cmd/habits.h"
 #include "cmd/runtime_env.h"
 #include "cmd/version.h"
 
 #define OPTIONS_TARGET struct capture_args
 #include "cmd/options.h"
-
-#define SNAPSHOT_S 30 /* without a value */
-
-/* ---- values of options ------------------------------------------------------------------- */
-
-static int bad_value(struct err *err, const char *option, const char *text, const char *wants)
-{
-	return err_set(err, ERR_USAGE, NULL, "%s: '%s' is not %s", option, text, wants);
-}
-
-/* "12,34" */
-static int add_pids(void *target, const char *option, char *text, struct err *err)
-{
-	struct pid_vec *list = target;
-
-	for (const char *p = text;;) {
-		char *end;
-		long n;
-
-		errno = 0;
-		n = strtol(p, &end, 10);
-		if (end == p || errno || n <= 0 || n > INT32_MAX || (*end && *end != ','))
-			return bad_value(err, option, text, "a list of process ids like 12,34");
-		if (vec_push(&list->pids, (pid_t)n))
-			return err_nomem(err);
-		if (!*end)
-			return 0;
-		p = end + 1;
-	}
-}
-
-/* perf-record(1), -m: a number of pages, or a size with a letter. */
-static int set_ring_bytes(void *bytes, const char *option, char *text, struct err *err)
-{
-	uint64_t v;
-
-	/* perf's second number is for hardware traces. */
-	text[strcspn(text, ",")] = 0;
-	if (!args_size(text, (uint64_t)sysconf(_SC_PAGESIZE), &v) || !v)
-		return bad_value(err, option, text, "a number of pages or a size like 512K or 16M");
-	if (v > 1u << 30)
-		return bad_value(err, option, text, "at most 1G");
-	*(size_t *)bytes = (size_t)v;
-	return 0;
-}
-
-/* As perf record: 0 is none, and not what capture has by itself. */
-static int set_realtime(void *priority, const char *option, char *text, struct err *err)
-{
-	uint64_t v = 0;
-	int rc = args_u64(option, text, 0, 99, &v, err);
-
-	*(int *)priority = v ? (int)v : -1;
-	return rc;
-}
-
-static int set_max_size(void *bytes, const char *option, char *text, struct err *err)
-{
-	return args_size(text, 1, bytes) && *(uint64_t *)bytes
-		       ? 0
-		       : bad_value(err, option, text, "a size like 100M or 2G");
-}
-
-static int set_delay(void *ms, const char *option, char *text, struct err *err)
-{
-	uint64_t v = 0;
-	int rc;
-
-	if (!strcmp(text, "-1"))
-		return err_set(err, ERR_USAGE, NULL,
-			       "%s -1: nothing enables the events later: start capture -p PID when "
-			       "it is to begin, or --snapshot[=SEC] keeps the last seconds until "
-			       "SIGUSR2",
-			       option);
-	if (strchr(text, '-'))
-		return err_set(err, ERR_USAGE, NULL,
-			       "%s: ranges are not recorded in one go: -D FROM --duration SECONDS "
-			       "records one; resolve --time START,STOP shows one",
-			       option);
-	rc = args_u64(option, text, 0, INT32_MAX, &v, err);
-	*(unsigned *)ms = (unsigned)v;
-	return rc;
-}
-
-/* What the clock is in any case. */
-static int check_clock(void *unused, const char *option, char *text, struct err *err)
-{
-	(void)unused;
-	if (!strcasecmp(text, "mono") || !strcasecmp(text, "monotonic") ||
-	    !strcasecmp(text, "CLOCK_MONOTONIC"))
-		return 0;
-	return err_set(err, ERR_USAGE, NULL, "%s %s: times are those of CLOCK_MONOTONIC", option,
-		       text);
-}
-
-/* A number, or a name of /etc/passwd (a static program has no other source of names). */
-static bool find_user(const char *text, uid_t *ret)
-{
-	FILE *f = fopen("/etc/passwd", "re");
-	const struct passwd *p;
-	bool found = false;
-	char *end;
-
-	while (f && !found && (p = fgetpwent(f)))
-		if (!strcmp(p->pw_name, text)) {
-			*ret = p->pw_uid;
-			found = true;
-		}
-	if (f)
-		fclose(f);
-	if (found)
-		return true;
-	*ret = (uid_t)strtoul(text, &end, 10);
-	return end > text && !*end;
-}
-
-/* All processes of a user. */
-static int add_user(void *args, const char *option, char *text, struct err *err)
-{
-	struct pid_vec *list = &((struct capture_args *)args)->pids;
-	const size_t before = list->pids.n;
-	DIR *proc = opendir("/proc");
-	struct dirent *d;
-	int rc = 0;
-	uid_t uid = 0;
-
-	if (!proc || !find_user(text, &uid)) {
-		if (proc)
-			closedir(proc);
-		return err_set(err, ERR_USAGE, NULL, "%s: no user %s", option, text);
-	}
-	while (!rc && (d = readdir(proc))) {
-		pid_t pid = (pid_t)atoi(d->d_name);
-		struct stat st;
-
-		if (pid > 0 && pid != getpid() && !fstatat(dirfd(proc), d->d_name, &st, 0) &&
-		    st.st_uid == uid && vec_push(&list->pids, pid))
-			rc = err_nomem(err);
-	}
-	closedir(proc);
-	((struct capture_args *)args)->users = true;
-	if (!rc && list->pids.n == before)
-		return err_set(err, ERR_NOT_FOUND, NULL, "%s %s: that user has no process", option,
-			       text);
-	return rc;
-}
-
-static int set_call_graph(void *target, const char *option, char *text, struct err *err)
-{
-	static const char dwarf_bytes[] = "dwarf,";
-	struct capture_options *o = &((struct capture_args *)target)->opt;
-	uint64_t v;
-	int rc;
-
-	((struct capture_args *)target)->asks_stacks = true;
-	if (!strcmp(text, "dwarf")) {
-		o->call_graph = CALL_GRAPH_DWARF;
-	} else if (!strcmp(text, "fp")) {
-		o->call_graph = CALL_GRAPH_FP;
-	} else if (!strcmp(text, "lbr")) {
-		return err_set(err, ERR_USAGE, NULL,
-			       "%s lbr: branch records are not recorded; dwarf needs none and has "
-			       "no limit of 32 frames; perf record --call-graph lbr does, and "
-			       "resolve reads it",
-			       option);
-	} else if (!strcmp(text, "none") || !strcmp(text, "no")) {
-		o->call_graph = CALL_GRAPH_NONE;
-	} else if (!strncmp(text, dwarf_bytes, sizeof dwarf_bytes - 1)) {
-		o->call_graph = CALL_GRAPH_DWARF;
-		rc = args_u64("--call-graph dwarf", text + sizeof dwarf_bytes - 1, 8, INT32_MAX, &v,
-			      err);
-		o->stack_bytes = rc ? 0 : (uint32_t)v;
-		return rc;
-	} else {
-		return bad_value(err, option, text, "dwarf[,BYTES], fp or none");
-	}
-	return 0;
-}
-
-static int set_dwarf(void *target, const char *option, char *text, struct err *err)
-{
-	(void)text;
-	return set_call_graph(target, option, (char[]){"dwarf"}, err);
-}
-
-static int set_duration(void *seconds, const char *option, char *text, struct err *err)
-{
-	char *end;
-	double v = strtod(text, &end);
-
-	if (end == text || *end || !(v > 0 && v < 1e9))
-		return bad_value(err, option, text, "a number of seconds");
-	*(double *)seconds = v;
-	return 0;
-}
-
-static int add_events(void *target, const char *option, char *text, struct err *err)
-{
-	struct capture_options *o = &((struct capture_args *)target)->opt;
-
-	if (!strcmp(text, "list") || !strcmp(text, "help"))
-		return err_set(err, ERR_USAGE, NULL, "%s: `capture --list` names all events",
-			       option);
-	if (o->n_events == CAPTURE_EVENTS_MAX)
-		return err_set(err, ERR_USAGE, NULL, "%s: more than %d times", option,
-			       CAPTURE_EVENTS_MAX);
-	o->events[o->n_events++] = text;
-	return 0;
-}
-
-static int add_filter(void *target, const char *option, char *text, struct err *err)
-{
-	struct capture_options *o = &((struct capture_args *)target)->opt;
-
-	if (!o->n_events)
-		return err_set(err, ERR_USAGE, NULL, "%s '%s': which event? It stands behind -e",
-			       option, text);
-	o->filters[o->n_events - 1] = text;
-	return 0;
-}
-
-static int set_frequency(void *target, const char *option, char *text, struct err *err)
-{
-	struct capture_options *o = &((struct capture_args *)target)->opt;
-	uint64_t v = UINT32_MAX; /* the kernel's limit is applied later, with a warning */
-
-	if (strcmp(text, "max") && args_u64(option, text, 1, INT32_MAX, &v, NULL))
-		return bad_value(err, option, text,
-				 "a number of samples a second, as 99 or 999, or max");
-	o->period = 0;
-	o->frequency_hz = (unsigned)v;
-	return 0;
-}
-
-static int set_every(void *target, const char *option, char *text, struct err *err)
-{
-	struct capture_options *o = &((struct capture_args *)target)->opt;
-	uint64_t ms = 0;
-	int rc = args_u64(option, text, 1, 1000000, &ms, err);
-
-	o->every_ms = (unsigned)ms;
-	return rc;
-}
-
-static int set_bundle_max(void *bytes, const char *option, char *text, struct err *err)
-{
-	if (args_size(text, 1, bytes) && *(uint64_t *)bytes)
-		return 0;
-	return bad_value(err, option, text, "a size like 500K or 64M");
-}
-
-static int set_snapshot(void *seconds, const char *option, char *text, struct err *err)
-{
-	uint64_t v = SNAPSHOT_S;
-	int rc = text ? args_u64(option, text, 1, 86400, &v, err) : 0;
-
-	*(unsigned *)seconds = (unsigned)v;
-	return rc;
-}
-
-/* "COMMAND fails", else an event. */
-static int set_snapshot_on(void *target, const char *option, char *text, struct err *err)
-{
-	static const char fails[] = " fails";
-	const size_t n = strlen(text), m = sizeof fails - 1;
-	struct capture_args *a = target;
-	const bool is_command = n > m && !strcmp(text + n - m, fails);
-
-	if (is_command ? a->opt.snapshot_command != NULL : a->opt.snapshot_event != NULL)
-		return err_set(err, ERR_USAGE, NULL, "%s: given twice", option);
-	if (!is_command && strchr(text, ' '))
-		return bad_value(err, option, text,
-				 "an event, as in -e, nor a command followed by ` fails`");
-	if (is_command)
-		text[n - m] = 0;
-	*(is_command ? &a->opt.snapshot_command : &a->opt.snapshot_event) = text;
-	return 0;
-}
-
-static int set_alloc_bytes(void *bytes, const char *option, char *text, struct err *err)
-{
-	*(uint64_t *)bytes = 512 << 10;
-	if (!text || (args_size(text, 1, bytes) && *(uint64_t *)bytes &&
-		      *(uint64_t *)bytes <= (uint64_t)1 << 40))
-		return 0;
-	return bad_value(err, option, text, "a number of bytes like 64K or 1M");
-}
-
-static int set_hit_rate(void *n, const char *option, char *text, struct err *err)
-{
-	return args_u64(option, text, 1, INT64_MAX, n, err);
-}
-
-static int set_files_max(void *n, const char *option, char *text, struct err *err)
-{
-	return args_u64(option, text, 1, INT32_MAX, n, err);
-}
-
-static int set_period(void *target, const char *option, char *text, struct err *err)
-{
-	struct capture_options *o = &((struct capture_args *)target)->opt;
-
-	o->frequency_hz = 0;
-	return args_u64(option, text, 1, INT64_MAX, &o->period, err);
-}
-
-/* ---- options ----------------------------------------------------------------------------- */
 
 static const struct option_choice bundles[] = {
 	{"symbols", CAPTURE_BUNDLE_SYMBOLS}, {"ids", CAPTURE_BUNDLE_IDS},
@@ -339,9 +24,10 @@ static const struct option_row options[] = {
 	{'a', "all-cpus", NULL, NULL, "all processes, on all CPUs (with a command: while it runs)",
 	 SETS_FLAG(opt.system_wide)},
 	{'p', "pid", NULL, "PID[,PID..]", "processes, with threads and children they start later",
-	 SETS_BY(pids, struct pid_vec, add_pids)},
-	{'t', "tid", NULL, "TID[,TID..]", "threads", SETS_BY(tids, struct pid_vec, add_pids)},
-	{'u', "uid", NULL, "USER", "all processes that a user has now", CALLS(add_user)},
+	 SETS_BY(pids, struct pid_vec, capture_add_pids)},
+	{'t', "tid", NULL, "TID[,TID..]", "threads",
+	 SETS_BY(tids, struct pid_vec, capture_add_pids)},
+	{'u', "uid", NULL, "USER", "all processes that a user has now", CALLS(capture_add_user)},
 	{'G', "cgroup", NULL, "PATH", "processes of a cgroup", SETS_TEXT(opt.cgroup)},
 	{0, "all-cgroups", NULL, NULL, "with the cgroup of each sample, for resolve --by cgroup",
 	 SETS_FLAG(opt.all_cgroups)},
@@ -355,28 +41,28 @@ static const struct option_row options[] = {
 	 "context-switches .., rNNN, sys:tracepoint, sys:*; with :u or :k;\n"
 	 "uprobe:FILE:FUNCTION, uretprobe:.., usdt:FILE:PROVIDER:NAME;\n"
 	 "call:FILE:FUNCTION: calls with their durations",
-	 CALLS(add_events)},
+	 CALLS(capture_add_events)},
 	{0, "filter", NULL, "FILTER",
 	 "only samples of the -e before it whose fields are so: 'prev_pid == 0',\n"
 	 "'a > 1 && b ~ \"x*\"'; or -e 'sys:tracepoint/FILTER/'",
-	 CALLS(add_filter)},
+	 CALLS(capture_add_filter)},
 	{0, "max-hit-rate", NULL, "N", "end when probes are hit more often than N times a second",
-	 SETS_BY(opt.max_hit_rate, uint64_t, set_hit_rate)},
+	 SETS_BY(opt.max_hit_rate, uint64_t, capture_set_hit_rate)},
 	{0, "syscalls", NULL, NULL,
 	 "all system calls, with paths and other texts of their arguments; with\n"
 	 "-g who makes them; resolve -f trace shows them",
 	 SETS_FLAG(opt.syscalls)},
 	{'F', "freq", NULL, "HZ", "samples per second on each CPU (default 99)",
-	 CALLS(set_frequency)},
-	{'c', "count", NULL, "N", "after every N events", CALLS(set_period)},
+	 CALLS(capture_set_frequency)},
+	{'c', "count", NULL, "N", "after every N events", CALLS(capture_set_period)},
 	{'D', "delay", NULL, "MS", "begin after MS milliseconds",
-	 SETS_BY(opt.delay_ms, unsigned, set_delay)},
+	 SETS_BY(opt.delay_ms, unsigned, capture_set_delay)},
 	{0, "duration", NULL, "SEC", "end after SEC seconds",
-	 SETS_BY(opt.duration_s, double, set_duration)},
+	 SETS_BY(opt.duration_s, double, capture_set_duration)},
 	{0, "stacks", NULL, NULL,
 	 "one sample of each thread of -p or -a as it is now, also if it waits", SETS_FLAG(stacks)},
 	{0, "every", NULL, "MS", "the same every MS milliseconds: a profile by the wall clock",
-	 CALLS(set_every)},
+	 CALLS(capture_set_every)},
 	{0, "off-cpu", NULL, NULL,
 	 "the time that threads do not run, all of it, by what they wait in",
 	 SETS_FLAG(opt.off_cpu)},
@@ -385,14 +71,14 @@ static const struct option_row options[] = {
 	{0, "wakers", NULL, NULL, "and the stacks of what ends the waits", SETS_FLAG(opt.wakers)},
 	{0, "alloc", NULL, "[=BYTES]",
 	 "memory of malloc and the like, and what stays: a stack every BYTES (512K)",
-	 SETS_BY(opt.alloc_bytes, uint64_t, set_alloc_bytes)},
+	 SETS_BY(opt.alloc_bytes, uint64_t, capture_set_alloc_bytes)},
 	HEADING("what goes into a sample"),
 	{0, "call-graph", NULL, "HOW",
 	 "dwarf[,BYTES]: registers and BYTES of stack, unwound later\n"
 	 "(default 32768); fp: the kernel follows frame pointers;\n"
 	 "none: the address alone",
-	 CALLS(set_call_graph)},
-	{'g', NULL, NULL, NULL, "--call-graph dwarf", CALLS(set_dwarf)},
+	 CALLS(capture_set_call_graph)},
+	{'g', NULL, NULL, NULL, "--call-graph dwarf", CALLS(capture_set_dwarf)},
 	{0, "no-touch", NULL, NULL,
 	 "do not read stack pages that are not mapped yet: copies end there",
 	 SETS_FLAG(opt.no_touch)},
@@ -413,33 +99,33 @@ static const struct option_row options[] = {
 	{'o', "output", NULL, "FILE", "default perf.data; one that exists becomes FILE.old",
 	 SETS_TEXT(opt.output)},
 	{0, "max-size", NULL, "SIZE", "end when the file is so large: 100M, 2G",
-	 SETS_BY(opt.max_bytes, uint64_t, set_max_size)},
+	 SETS_BY(opt.max_bytes, uint64_t, capture_set_max_size)},
 	{0, "switch-output", NULL, "[=WHEN]",
 	 "a new file FILE.TIME after a size (100M), a time (30s, 5m, 1h), or at\n"
 	 "SIGUSR2 (signal, the default), each complete by itself",
 	 SETS_BY(parts, struct parts, parts_parse)},
 	{0, "switch-max-files", NULL, "N", "keep the last N of these files, or of snapshots",
-	 SETS_BY(parts.files_max, uint64_t, set_files_max)},
+	 SETS_BY(parts.files_max, uint64_t, capture_set_files_max)},
 	{0, "snapshot", NULL, "[=SEC]",
 	 "keep the last SEC seconds (30) in memory; written to FILE at the end, to\n"
 	 "FILE.TIME at SIGUSR2; --max-size bounds the memory (256M)",
-	 SETS_BY(opt.snapshot_s, unsigned, set_snapshot)},
+	 SETS_BY(opt.snapshot_s, unsigned, capture_set_snapshot)},
 	{0, "snapshot-on", NULL, "WHAT",
 	 "and when WHAT happens: an EVENT as in -e, or 'COMMAND fails' (each second)",
-	 CALLS(set_snapshot_on)},
+	 CALLS(capture_set_snapshot_on)},
 	{0, "timestamp-filename", NULL, NULL, "the time of the start in the name of the file",
 	 SETS_FLAG(parts.dated)},
 	{'m', "mmap-pages", NULL, "SIZE", "ring per CPU: pages, or 512K, 16M",
-	 SETS_BY(opt.ring_bytes, size_t, set_ring_bytes)},
+	 SETS_BY(opt.ring_bytes, size_t, capture_set_ring_bytes)},
 	{'r', "realtime", NULL, "PRIO",
 	 "the SCHED_FIFO priority of what reads the rings, 1 to 99 (10); 0: none",
-	 SETS_BY(opt.realtime, int, set_realtime)},
+	 SETS_BY(opt.realtime, int, capture_set_realtime)},
 	{0, "bundle", NULL, "[=WHAT]",
 	 "carry what any machine needs to resolve the recording: of the mapped\n"
 	 "files symbols (default), unwind (tables only), ids, full (all); none",
 	 SETS_CHOICE(opt.bundle, bundles)},
 	{0, "bundle-max", NULL, "SIZE", "at most so much of it, the hottest first (64M)",
-	 SETS_BY(opt.bundle_max, uint64_t, set_bundle_max)},
+	 SETS_BY(opt.bundle_max, uint64_t, capture_set_bundle_max)},
 	{0, "no-compress", NULL, NULL, "records as they are, without zstd",
 	 SETS_FLAG(opt.no_compress)},
 	{'q', "quiet", NULL, NULL, "no summary", SETS_FLAG(quiet)},
@@ -480,7 +166,7 @@ static const struct option_row options[] = {
 	{0, "running-time", NULL, NULL, NULL, IGNORED},
 	{0, "debuginfod", NULL, "[=URLS]", NULL, IGNORED},
 	{0, "inherit", NULL, NULL, NULL, IGNORED},
-	{'k', "clockid", NULL, "CLOCK", NULL, CALLS(check_clock)},
+	{'k', "clockid", NULL, "CLOCK", NULL, CALLS(capture_check_clock)},
 	{0, "strict-freq", NULL, NULL, NULL, SETS_FLAG(opt.strict_freq)},
 	/* What to do instead: */
 	{'b', "branch-any", NULL, NULL, NULL,
