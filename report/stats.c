@@ -1,5 +1,6 @@
 /* stats.c - --stats and --stats=json. */
 #include "report/hits.h"
+#include "report/java.h"
 #include "report/javascript.h"
 #include "report/modules.h"
 
@@ -105,6 +106,7 @@ void report_text(const struct loaded *p, FILE *out)
 	if (s->cached_modules)
 		fprintf(out, "modules whose debug information came from the cache: %" PRIu64 "\n",
 			s->cached_modules);
+	text_java(p, out);
 	text_javascript(p, out);
 	report_hits(p->profile, out);
 	report_modules_text(p, out);
@@ -158,6 +160,7 @@ void report_json(const struct loaded *p, const struct quality *q, double seconds
 	fprintf(out, "\"interrupted\":%s,\"truncated_file\":%s,\"damaged\":%s,",
 		r->interrupted ? "true" : "false", r->truncated ? "true" : "false",
 		r->damaged ? "true" : "false");
+	json_java(p, out);
 	json_javascript(p, out);
 	fprintf(out, "\"quality\":");
 	quality_json(q, q, out);

@@ -28,7 +28,7 @@ public class Redefined {
     static long spin(int k) { long s = k; for (int i = 0; i < k * 500; i++) s = s * 31 + i; return s; }
     static long cpu() { return java.lang.management.ManagementFactory.getThreadMXBean().getThreadCpuTime(Thread.currentThread().getId()); }
     public static void main(String[] a) throws Exception {
-        byte[][] versions = {Files.readAllBytes(Path.of("v1/Target.class")), Files.readAllBytes(Path.of("v2/Target.class"))};
+        byte[][] versions = {Files.readAllBytes(Paths.get("v1/Target.class")), Files.readAllBytes(Paths.get("v2/Target.class"))};
         for (int r = 0; r < ROUNDS; r++) {
             agent.redefineClasses(new ClassDefinition(Target.class, versions[r % 2]));
             long end = cpu() + 40000000L;

@@ -5,6 +5,7 @@ By construction: class (or function) number k runs only until number k + 1 begin
 stack is right if it is of the number that ran then, or of its neighbours (the clocks are read a moment before). Which have no name does not
 matter here, a wrong one does: an address has the name of what was there when the sample was taken, or none."""
 import bisect
+import json
 import os
 import re
 import sys
@@ -66,6 +67,17 @@ require("fs").writeFileSync("times", times.join("\\n") + "\\n");
 """
 
 
+def check_unnamed(what, script):
+    """What --stats says of interpreted methods without a name is what the stacks show; json, and the one line."""
+    frames = len(re.findall(r"^\s+[0-9a-f]+ Interpreter: ", script, re.M))
+    p = run([RESOLVE, "-q", "--no-inline", "--stats=json", "-f", "folded", "-o", "x.folded", "x.data"], check=False)
+    said = json.loads(p.stderr[p.stderr.index("{"):].splitlines()[0])["java"]
+    text = run([RESOLVE, "-q", "--no-inline", "--stats", "-f", "folded", "-o", "x.folded", "x.data"], check=False).stderr
+    line = re.search(r"^Java frames of interpreted methods without a name: (\d+), in (\d+) stacks; ", text, re.M)
+    tap.check(said["unnamed_frames"] == frames and (int(line[1]) if line else 0) == frames, f"{what}: {frames} interpreted frames without a name are counted",
+              said, line and line[0])
+
+
 def judge(what, command, name):
     run([CAPTURE, "-q", "--bundle=none", "-e", "cpu-clock:u", "-F", "1999", "-o", "x.data", "--", *command], timeout=120)
     with open("times", encoding="utf-8") as f:
@@ -73,6 +85,8 @@ def judge(what, command, name):
     time, named, wrong = 0, 0, []
     p = run([RESOLVE, "-f", "script", "--no-inline", "x.data"], check=False)
     tap.check("record with capture" not in p.stderr, f"{what}: the advice is not what was done", p.stderr)
+    if what.startswith("java"):
+        check_unnamed(what, p.stdout)
     for line in p.stdout.splitlines():
         head = re.match(r"\S.* (\d+\.\d+):", line)
         number = re.search(name, line)
