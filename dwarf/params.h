@@ -54,7 +54,7 @@ struct dwarf_params {
 	bool failed;	       /* out of memory */
 };
 
-/* A unit, opened. NULL: damaged, or out of memory (then p->failed). */
+/* param_unit.c: a unit, opened. NULL: damaged, or out of memory (then p->failed). */
 struct dwarf_param_unit *dwarf_param_unit(struct dwarf_params *p, const struct dwarf_file *f,
 					  const struct dwarf_unit *unit);
 /* Reads its line table. */
@@ -66,9 +66,11 @@ bool dwarf_param_die(struct dwarf_params *p, struct dwarf_ref at, struct dwarf_a
 		     struct dwarf_param_unit **unit);
 /* Fills functions and copy_of. */
 void dwarf_param_unit_read(struct dwarf_params *p, struct dwarf_param_unit *u);
+/* The part of a function that has an address, after dwarf_param_unit_read(). NULL: none. */
 const struct dwarf_function_range *dwarf_param_function(const struct dwarf_param_unit *u,
 							uint64_t vaddr);
-/* The function that has code at an address, and its unit. NULL: none. */
+
+/* params.c: the function that has code at an address, and its unit. NULL: none. */
 const struct dwarf_function_range *dwarf_param_function_at(struct dwarf_params *p, uint64_t vaddr,
 							   struct dwarf_param_unit **unit);
 /* Does its compiler follow the processor's ABI of C? */
