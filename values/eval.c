@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "values/arithmetic.h"
 #include "values/frame_view.h"
 
 enum {
@@ -19,24 +20,14 @@ enum {
 	GNU_addr_index = 0xfb,
 };
 
-/* A value on the stack. Generic ones have no type and are as wide as an address (DWARF5 2.5.1). */
-struct item {
-	uint64_t v;
-	uint8_t bytes;
-	bool is_typed, is_signed;
-	/* Only its lower bits are sure to be of the value: compilers take narrow integers out of
-	 * registers, whose upper bits may be anything, as if they were addresses. */
-	bool is_loose;
-};
-
 struct eval {
 	struct values *v;
 	size_t view;
 	bool is_kept; /* registers that calls overwrite were kept by this one */
 	struct buf b;
 	struct item stack[STACK_MAX];
-	size_t n, wanted; /* wanted: bytes of the value; 0: not known, or an address */
-	bool is_unknown;  /* what is needed is not known, or not understood */
+	size_t n;
+	struct item_use use;
 	/* How the value is told: in a register, as itself, as bytes; else `top` is its address. */
 	enum { AT_ADDRESS, IN_REGISTER, IS_VALUE, IS_BYTES } how;
 	uint64_t reg;
@@ -52,7 +43,7 @@ static const struct frame_view *view_of(const struct eval *e)
 static void push_item(struct eval *e, struct item i)
 {
 	if (e->n == STACK_MAX)
-		e->is_unknown = true;
+		e->use.is_unknown = true;
 	else
 		e->stack[e->n++] = i;
 }
@@ -65,30 +56,17 @@ static void push(struct eval *e, uint64_t v)
 static struct item pop(struct eval *e)
 {
 	if (!e->n) {
-		e->is_unknown = true;
+		e->use.is_unknown = true;
 		return (struct item){.bytes = 8};
 	}
 	return e->stack[--e->n];
-}
-
-/* As wide as its type. */
-static struct item narrowed(struct item i)
-{
-	const unsigned bits = i.bytes * 8u;
-
-	if (bits >= 64 || !bits)
-		return i;
-	i.v &= (1ull << bits) - 1;
-	if (i.is_signed && i.v >> (bits - 1))
-		i.v |= ~0ull << bits;
-	return i;
 }
 
 static void push_register(struct eval *e, uint64_t reg, uint64_t off)
 {
 	uint64_t v = 0;
 
-	e->is_unknown |= !view_register(view_of(e), reg, e->is_kept, &v);
+	e->use.is_unknown |= !view_register(view_of(e), reg, e->is_kept, &v);
 	push_item(e, (struct item){.v = v + off, .bytes = 8, .is_loose = true});
 }
 
@@ -103,14 +81,14 @@ static struct item typed(struct eval *e, uint64_t off, struct item from)
 	t = dwarf_params_base_type(view_of(e)->params, view_of(e)->site, off);
 	if (!t || !t->bytes || t->bytes > 8 || t->kind == DWARF_TYPE_FLOAT ||
 	    t->kind == DWARF_TYPE_OTHER) {
-		e->is_unknown = true;
+		e->use.is_unknown = true;
 		return i;
 	}
 	i.bytes = (uint8_t)t->bytes;
 	i.is_typed = true;
 	i.is_signed = t->is_signed;
 	i.is_loose &= t->bytes == 8;
-	return narrowed(i);
+	return item_narrowed(i);
 }
 
 static void dereference(struct eval *e, uint64_t addr, uint64_t n, uint64_t type)
@@ -118,7 +96,7 @@ static void dereference(struct eval *e, uint64_t addr, uint64_t n, uint64_t type
 	uint64_t v = 0;
 
 	if (!n || n > sizeof v || !view_memory(e->v, addr, &v, (size_t)n))
-		e->is_unknown = true;
+		e->use.is_unknown = true;
 	push_item(e, typed(e, type, (struct item){.v = v, .is_loose = n < sizeof v}));
 }
 
@@ -129,7 +107,7 @@ static void frame_base(struct eval *e, int64_t off)
 	uint64_t sp, fp, v = 0;
 
 	if (base->n == 1 && base->code[0] == DW_OP_call_frame_cfa) {
-		e->is_unknown |= !f->has_cfa;
+		e->use.is_unknown |= !f->has_cfa;
 		push(e, f->cfa + (uint64_t)off);
 		return;
 	}
@@ -140,142 +118,8 @@ static void frame_base(struct eval *e, int64_t off)
 	    !view_register(f, (uint64_t)(base->code[0] - DW_OP_reg0), false, &v) ||
 	    ((uint64_t)(base->code[0] - DW_OP_reg0) == fp && f->machine == EM_X86_64 &&
 	     (!f->has_cfa || f->cfa != v + 16)))
-		e->is_unknown = true;
+		e->use.is_unknown = true;
 	push(e, v + (uint64_t)off);
-}
-
-/* Do upper bits of an operand, which may be anything, decide about the value's? */
-static void need_all_bits(struct eval *e, struct item i)
-{
-	e->is_unknown |= i.is_loose && e->wanted < sizeof i.v;
-}
-
-/* DWARF5 2.5.1.4: generic values are divided as signed ones, and their remainders are those of
- * unsigned ones; others by their type. */
-static uint64_t divide(struct eval *e, struct item a, struct item b, bool modulo)
-{
-	const bool is_signed = a.is_typed ? a.is_signed : !modulo;
-
-	need_all_bits(e, a);
-	need_all_bits(e, b);
-	if (!b.v || (is_signed && a.v == 1ull << 63 && b.v == UINT64_MAX)) {
-		e->is_unknown = true;
-		return 0;
-	}
-	if (is_signed)
-		return modulo ? (uint64_t)((int64_t)a.v % (int64_t)b.v)
-			      : (uint64_t)((int64_t)a.v / (int64_t)b.v);
-	return modulo ? a.v % b.v : a.v / b.v;
-}
-
-/* DW_OP_shr shifts in zeros, whatever the type is, DW_OP_shra the sign. */
-static uint64_t shift(struct eval *e, uint8_t op, struct item a, struct item by)
-{
-	const unsigned unused = 64 - a.bytes * 8u;
-
-	need_all_bits(e, by);
-	if (op != DW_OP_shl)
-		need_all_bits(e, a);
-	if (op == DW_OP_shra)
-		return (uint64_t)((int64_t)(a.v << unused) >> unused >> (by.v < 64 ? by.v : 63));
-	if (by.v > 63)
-		return 0;
-	return op == DW_OP_shl ? a.v << by.v : a.v << unused >> unused >> by.v;
-}
-
-/* Are the upper bits of a result those of the value? */
-static bool is_loose(uint8_t op, struct item a, struct item b)
-{
-	if (op == DW_OP_and &&
-	    ((!a.is_loose && a.v <= UINT32_MAX) || (!b.is_loose && b.v <= UINT32_MAX)))
-		return false;
-	if (op == DW_OP_shl && a.is_loose && b.v >= 32)
-		return false;
-	return a.is_loose || b.is_loose;
-}
-
-static void binary(struct eval *e, uint8_t op)
-{
-	struct item b = pop(e), a = pop(e), r = a;
-
-	switch (op) {
-	case DW_OP_and:
-		r.v = a.v & b.v;
-		break;
-	case DW_OP_or:
-		r.v = a.v | b.v;
-		break;
-	case DW_OP_xor:
-		r.v = a.v ^ b.v;
-		break;
-	case DW_OP_plus:
-		r.v = a.v + b.v;
-		break;
-	case DW_OP_minus:
-		r.v = a.v - b.v;
-		break;
-	case DW_OP_mul:
-		r.v = a.v * b.v;
-		break;
-	case DW_OP_div:
-		r.v = divide(e, a, b, false);
-		break;
-	case DW_OP_mod:
-		r.v = divide(e, a, b, true);
-		break;
-	default:
-		r.v = shift(e, op, a, b);
-		break;
-	}
-	r.is_loose = is_loose(op, a, b);
-	push_item(e, narrowed(r));
-}
-
-static void compare(struct eval *e, uint8_t op)
-{
-	struct item b = pop(e), a = pop(e);
-	/* Generic values compare as signed ones (DWARF5 2.5.1.5). */
-	const bool is_signed = a.is_signed || !a.is_typed;
-	const int order = is_signed ? ((int64_t)a.v > (int64_t)b.v) - ((int64_t)a.v < (int64_t)b.v)
-				    : (a.v > b.v) - (a.v < b.v);
-	bool r = false;
-
-	need_all_bits(e, a);
-	need_all_bits(e, b);
-	switch (op) {
-	case DW_OP_eq:
-		r = !order;
-		break;
-	case DW_OP_ne:
-		r = order;
-		break;
-	case DW_OP_lt:
-		r = order < 0;
-		break;
-	case DW_OP_le:
-		r = order <= 0;
-		break;
-	case DW_OP_gt:
-		r = order > 0;
-		break;
-	case DW_OP_ge:
-		r = order >= 0;
-		break;
-	}
-	push(e, r);
-}
-
-static void unary(struct eval *e, uint8_t op)
-{
-	struct item a = pop(e);
-	const bool is_negative = (a.is_signed || !a.is_typed) && a.v >> 63;
-
-	if (op == DW_OP_abs)
-		need_all_bits(e, a);
-	a.v = op == DW_OP_not					    ? ~a.v
-	      : op == DW_OP_neg || (op == DW_OP_abs && is_negative) ? 0 - a.v
-								    : a.v;
-	push_item(e, narrowed(a));
 }
 
 static void shuffle(struct eval *e, uint8_t op)
@@ -303,7 +147,7 @@ static void shuffle(struct eval *e, uint8_t op)
 		break;
 	default: /* dup, over, pick */
 		if (pick >= e->n)
-			e->is_unknown = true;
+			e->use.is_unknown = true;
 		else
 			push_item(e, e->stack[e->n - 1 - pick]);
 	}
@@ -317,7 +161,7 @@ static void jump(struct eval *e, bool taken)
 	if (!taken || !buf_ok(&e->b))
 		return;
 	if (to < 0)
-		e->is_unknown = true;
+		e->use.is_unknown = true;
 	else
 		buf_seek(&e->b, (uint64_t)to);
 }
@@ -332,7 +176,7 @@ static void entry_value(struct eval *e)
 	if (!buf_ok(&inner) || buf_left(&inner) ||
 	    (op != DW_OP_regx && (op < DW_OP_reg0 || op > DW_OP_reg31)) ||
 	    !eval_entry_register(e->v, e->view, reg, &v))
-		e->is_unknown = true;
+		e->use.is_unknown = true;
 	push_item(e, (struct item){.v = v, .bytes = 8, .is_loose = true});
 }
 
@@ -388,7 +232,7 @@ static bool operand(struct eval *e, uint8_t op)
 		frame_base(e, buf_sleb(b));
 		return true;
 	case DW_OP_call_frame_cfa:
-		e->is_unknown |= !view_of(e)->has_cfa;
+		e->use.is_unknown |= !view_of(e)->has_cfa;
 		push(e, view_of(e)->cfa);
 		return true;
 	case DW_OP_addr:
@@ -398,13 +242,13 @@ static bool operand(struct eval *e, uint8_t op)
 	case DW_OP_addrx:
 	case GNU_addr_index:
 		y = 0;
-		e->is_unknown |= !dwarf_params_address(view_of(e)->site, buf_uleb(b), &y);
+		e->use.is_unknown |= !dwarf_params_address(view_of(e)->site, buf_uleb(b), &y);
 		push(e, y + view_of(e)->bias);
 		return true;
 	case DW_OP_plus_uconst:
 		top = pop(e);
 		top.v += buf_uleb(b);
-		push_item(e, narrowed(top));
+		push_item(e, item_narrowed(top));
 		return true;
 	}
 	return false;
@@ -426,7 +270,7 @@ static bool with_type(struct eval *e, uint8_t op)
 	case DW_OP_regval_type:
 	case GNU_regval_type:
 		x = buf_uleb(b);
-		e->is_unknown |= !view_register(view_of(e), x, e->is_kept, &v);
+		e->use.is_unknown |= !view_register(view_of(e), x, e->is_kept, &v);
 		push_item(e, typed(e, buf_uleb(b), (struct item){.v = v}));
 		return true;
 	case DW_OP_deref_type:
@@ -440,7 +284,7 @@ static bool with_type(struct eval *e, uint8_t op)
 		x = buf_uleb(b);
 		bytes = buf_sub(b, buf_u8(b));
 		if (!buf_ok(&bytes) || buf_left(&bytes) > sizeof v)
-			e->is_unknown = true;
+			e->use.is_unknown = true;
 		else
 			memcpy(&v, bytes.p, buf_left(&bytes));
 		push_item(e, typed(e, x, (struct item){.v = v}));
@@ -467,24 +311,26 @@ static void run_op(struct eval *e, uint8_t op)
 	case DW_OP_abs:
 	case DW_OP_neg:
 	case DW_OP_not:
-		unary(e, op);
+		push_item(e, item_unary(&e->use, op, pop(e)));
 		break;
 	case DW_OP_and:
 	case DW_OP_div ... DW_OP_mul:
 	case DW_OP_or:
 	case DW_OP_plus:
 	case DW_OP_shl ... DW_OP_xor:
-		binary(e, op);
+		top = pop(e);
+		push_item(e, item_binary(&e->use, op, pop(e), top));
 		break;
 	case DW_OP_eq ... DW_OP_ne:
-		compare(e, op);
+		top = pop(e);
+		push(e, item_compare(&e->use, op, pop(e), top));
 		break;
 	case DW_OP_skip:
 		jump(e, true);
 		break;
 	case DW_OP_bra:
 		top = pop(e);
-		need_all_bits(e, top);
+		item_need_all_bits(&e->use, top);
 		jump(e, top.v);
 		break;
 	case DW_OP_deref:
@@ -501,7 +347,7 @@ static void run_op(struct eval *e, uint8_t op)
 	case GNU_uninit:
 		break;
 	default:
-		e->is_unknown = true;
+		e->use.is_unknown = true;
 	}
 }
 
@@ -511,7 +357,7 @@ static void run(struct eval *e, uint64_t *piece)
 {
 	*piece = UINT64_MAX;
 	e->how = AT_ADDRESS;
-	while (buf_left(&e->b) && !e->is_unknown && e->v->steps) {
+	while (buf_left(&e->b) && !e->use.is_unknown && e->v->steps) {
 		const uint8_t op = buf_u8(&e->b);
 
 		e->v->steps--;
@@ -530,12 +376,12 @@ static void run(struct eval *e, uint64_t *piece)
 			e->how = IS_BYTES;
 			e->bytes = bytes.p;
 			e->n_bytes = buf_left(&bytes);
-			e->is_unknown |= !buf_ok(&bytes);
+			e->use.is_unknown |= !buf_ok(&bytes);
 		} else {
 			run_op(e, op);
 		}
 	}
-	e->is_unknown |= !e->v->steps || !buf_ok(&e->b);
+	e->use.is_unknown |= !e->v->steps || !buf_ok(&e->b);
 }
 
 /* Stores what was found as bytes [off, off + n) of the value. */
@@ -544,14 +390,14 @@ static void store(struct eval *e, struct value_bytes *ret, size_t off, size_t n)
 	uint64_t word = 0;
 	const void *from = &word;
 
-	if (e->is_unknown || !n || off + n > ret->n)
+	if (e->use.is_unknown || !n || off + n > ret->n)
 		return;
 	if (e->how == IN_REGISTER) {
 		if (n > sizeof word || !view_register(view_of(e), e->reg, e->is_kept, &word))
 			return;
 	} else if (e->how == IS_VALUE) {
 		word = pop(e).v;
-		if (n > sizeof word || e->is_unknown)
+		if (n > sizeof word || e->use.is_unknown)
 			return;
 	} else if (e->how == IS_BYTES) {
 		if (e->n_bytes < n)
@@ -559,7 +405,7 @@ static void store(struct eval *e, struct value_bytes *ret, size_t off, size_t n)
 		from = e->bytes;
 	} else {
 		word = pop(e).v;
-		if (e->is_unknown || !view_memory(e->v, word, ret->v + off, n))
+		if (e->use.is_unknown || !view_memory(e->v, word, ret->v + off, n))
 			return;
 		ret->address = off ? 0 : word;
 		from = NULL;
@@ -575,7 +421,7 @@ void eval_value(struct values *v, size_t view, const struct dwarf_expr *expr, bo
 	struct eval e = {.v = v,
 			 .view = view,
 			 .is_kept = is_kept,
-			 .wanted = n,
+			 .use.wanted = n,
 			 .b = buf_make(expr->code, expr->n, 0, false)};
 	uint64_t piece;
 	size_t off = 0;
@@ -595,7 +441,7 @@ void eval_value(struct values *v, size_t view, const struct dwarf_expr *expr, bo
 		else if (e.b.p - start > 2 || e.how != AT_ADDRESS || e.n)
 			store(&e, ret, off, piece < ret->n ? (size_t)piece : 0);
 		/* What one piece lacks, the others may have. */
-		if (e.is_unknown)
+		if (e.use.is_unknown)
 			return;
 		off += piece < ret->n ? (size_t)piece : ret->n;
 	} while (piece != UINT64_MAX && buf_left(&e.b) && off < ret->n);
@@ -620,7 +466,7 @@ static bool is_call_of(struct values *v, size_t caller, const struct dwarf_call 
 	run(&e, &piece);
 	if (e.how == IN_REGISTER)
 		push_register(&e, e.reg, 0);
-	return pop(&e).v == f->site->entry + f->bias && !e.is_unknown;
+	return pop(&e).v == f->site->entry + f->bias && !e.use.is_unknown;
 }
 
 static bool passed_value(struct values *v, size_t caller, const struct dwarf_expr *value,
@@ -636,7 +482,7 @@ static bool passed_value(struct values *v, size_t caller, const struct dwarf_exp
 	if (e.how == IN_REGISTER || e.how == IS_BYTES || piece != UINT64_MAX)
 		return false;
 	*ret = pop(&e).v;
-	return !e.is_unknown;
+	return !e.use.is_unknown;
 }
 
 bool eval_entry_register(struct values *v, size_t view, uint64_t reg, uint64_t *ret)
