@@ -201,7 +201,8 @@ static int judge_callees(struct judge *j, struct finding *f, struct err *err)
 	if (count_net(j, f->key, true, counts, &net))
 		return err_nomem(err);
 	if (is_wandered(j, f, &rest, &net, counts)) {
-		f->verdict = VERDICT_MOVED;
+		/* What took another's place below it has a row that says so. */
+		f->verdict = j->traded[net.most] ? VERDICT_EXPLAINED : VERDICT_MOVED;
 		f->how = MOVED_CALLS;
 		f->related = net.most;
 	}

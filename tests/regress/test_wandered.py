@@ -91,4 +91,19 @@ for seed in range(4):
     seen.append((code, {f["key"]: (f["verdict"], f.get("related")) for f in r["findings"] if f["key"] in ("send", "deflate_lazy") and f["kind"] == "self"}))
 tap.check(all(code == 1 and got["deflate_lazy"] == ("NEW", "deflate_slow") and got["send"][0] in ("replaced", "moved") and got["send"][1] == "pack" for code, got in seen),
           "split off from its caller, in a loop that was renamed and is slower: the loop is", seen)
+
+
+def replaced_below(loop, own, pack, send, match):
+    """`match` is a fifth slower. The loop above it was renamed, and what is beside it split: each takes 4 % more, which does not count by itself."""
+    return lambda: {**{f"work_{i}": 4500 for i in range(9)}, f"deflate;{loop}": own, f"deflate;{loop};match": match,
+                    f"deflate;{loop};flush;pack": pack, f"deflate;{loop};flush;pack;send": send}
+
+
+seen = []
+for seed in range(6):
+    drawn = Drawn(seed)
+    base, new = sides(drawn, f"below{seed}", replaced_below("deflate_slow", 4750, 2250, 0, 15000), replaced_below("deflate_lazy", 4950, 1800, 550, 18000), folded)
+    code, r = findings("--base", *base, "--new", *new)
+    seen.append((code, [(f["key"], f["verdict"]) for f in r["findings"] if f["kind"] == "incl" and f.get("moved") == "calls"]))
+tap.check(seen == [(1, [])] * 6, "what was replaced below a function is no call that moved to it", seen)
 tap.end()
