@@ -313,6 +313,17 @@ static int open_place(uint32_t pid, const char *what, int flags)
 	return open(name, flags | O_CLOEXEC);
 }
 
+/* Of a program that must not be dumped that is root. */
+static void note_owner(struct pinned_root *r)
+{
+	char name[32];
+	struct stat st;
+
+	snprintf(name, sizeof name, "/proc/%" PRIu32, r->pid);
+	r->has_owner = !stat(name, &st);
+	r->owner = r->has_owner ? st.st_uid : 0;
+}
+
 static void pin_root(struct pins *p, uint32_t pid)
 {
 	struct pinned_root r = {.pid = pid};
@@ -322,6 +333,7 @@ static void pin_root(struct pins *p, uint32_t pid)
 	r.root = open_place(pid, "root", O_PATH | O_DIRECTORY);
 	/* Without it what is mounted there goes with the last process. */
 	r.mounts = open_place(pid, "ns/mnt", O_RDONLY);
+	note_owner(&r);
 	r.inner = process_inner_pid(pid);
 	r.began_ns = process_start_wall_ns(pid);
 	r.began_ns -= r.began_ns > PROCESS_START_SLACK_NS ? PROCESS_START_SLACK_NS : 0;
@@ -358,8 +370,22 @@ static void *read_all(int fd, size_t *size)
 	return v;
 }
 
+/* Did the process's own user write it? Through a link another one could lead to any file of that
+ * user's. */
+static int open_own(const struct pinned_root *r, const char *root, const char *name)
+{
+	int fd = r && r->has_owner ? rooted_open(*root ? root : NULL, name, false) : -1;
+	struct stat st;
+
+	if (fd >= 0 && (fstat(fd, &st) || st.st_uid != r->owner)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
 /* Below the root of the process; of any owner there: it is the process's own machine. On this one,
- * only this user's and root's. */
+ * only this user's, root's and that of the process's user. */
 int pins_open_text(const struct pinned_root *r, const char *path)
 {
 	char root[64] = "", name[PATH_MAX];
@@ -372,6 +398,9 @@ int pins_open_text(const struct pinned_root *r, const char *path)
 		snprintf(name, sizeof name, "%s/tmp/perf-%" PRIu32 ".map", root, r->inner);
 	else
 		snprintf(name, sizeof name, "%s%.4000s", root, path ? path : "");
+	fd = open_own(r, root, name);
+	if (fd >= 0)
+		return fd;
 	fd = rooted_open(*root ? root : NULL, name, true);
 	if (fd >= 0 &&
 	    (fstat(fd, &st) || (!rooted_is_trusted(&st) && !(r && r->inner != r->pid)))) {

@@ -63,7 +63,9 @@ struct pinned_root {
 	uint32_t pid;
 	uint32_t inner;	   /* its number in its own PID namespace */
 	uint64_t began_ns; /* by the wall clock; 0: not known */
-	int root, mounts;  /* its root folder and mount namespace; -1: gone */
+	uid_t owner;
+	bool has_owner;
+	int root, mounts; /* its root folder and mount namespace; -1: gone */
 	bool is_foreign;
 };
 

@@ -80,8 +80,8 @@ def commands():
     remove()
 
 
-def start(cmd, env={}):
-    p = subprocess.Popen(cmd, stdout=subprocess.DEVNULL, env={**os.environ, **env})
+def start(cmd, env={}, where="."):
+    p = subprocess.Popen(cmd, stdout=subprocess.DEVNULL, env={**os.environ, **env}, cwd=where)
     until(lambda: cpu_seconds(p.pid) > 0.5, f"{cmd[-2]} to run")
     return p
 
@@ -122,10 +122,27 @@ def true_maps():
     end(p)
 
 
+def users():
+    """The map of another user's process is that user's, not what others put there."""
+    if os.geteuid() or not have("setpriv"):
+        return tap.skip("maps of other users' processes", "not root, or no setpriv")
+    for owner, wanted in ((12345, True), (12346, False)):
+        p = start(["setpriv", "--reuid", "12345", "--regid", "12345", "--clear-groups", "luajit", "-e", "local s = 0 while true do for i = 1, 100000 do s = s + i % 7 end end"], where="/")
+        with open(f"/tmp/perf-{p.pid}.map", "w") as f, open("all.map") as g:
+            f.write(g.read())
+        os.chown(f"/tmp/perf-{p.pid}.map", owner, owner)
+        run([CAPTURE, "-q", "-F", "499", "--bundle", "-o", "x.data", "-p", str(p.pid), "--", *until_cpu(p.pid, 0.3)])
+        end(p)
+        fake, _, said = names("x.data")
+        tap.check(fake == wanted, f"capture as root: a map of {'the process' if wanted else 'another'}'s user is {'' if wanted else 'not '}used", said)
+    return 0
+
+
 prepare()
 if have("luajit"):
     commands()
     attached()
+    users()
 else:
     tap.skip("stale maps", "no LuaJIT")
 if have("node"):
