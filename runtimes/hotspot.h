@@ -150,6 +150,7 @@ struct hotspot {
 struct hotspot_written {
 	uint64_t method, start, size;
 	uint64_t cm, klass, klass_print; /* the method's parts */
+	uint64_t which;			 /* of its name in the class file */
 	uint64_t print;			 /* of its name and place; 0: it is none any more */
 };
 

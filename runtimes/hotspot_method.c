@@ -341,6 +341,18 @@ static uint32_t klass_print(struct hotspot *h, uint64_t klass, bool *nomem)
 	return print;
 }
 
+/* Which of its class: a class that is redefined has other methods at the same places. */
+static uint64_t which_method(struct hotspot *h, uint64_t cm)
+{
+	uint16_t name = 0, signature = 0;
+	uint64_t pool = 0;
+
+	(void)hotspot_u64(h, cm, AT_CM_POOL, &pool);
+	(void)hotspot_u16(h, cm, AT_CM_NAME, &name);
+	(void)hotspot_u16(h, cm, AT_CM_SIGNATURE, &signature);
+	return hash_mix(pool, (uint64_t)name << 16 | signature);
+}
+
 static struct hotspot_written written_of(struct hotspot *h, const struct hotspot_method *m,
 					 bool *nomem)
 {
@@ -353,6 +365,7 @@ static struct hotspot_written written_of(struct hotspot *h, const struct hotspot
 
 	if (method_parts(h, m->method, &w.cm, &w.klass))
 		w.klass_print = klass_print(h, w.klass, nomem);
+	w.which = which_method(h, w.cm);
 	return w;
 }
 
@@ -362,7 +375,7 @@ static bool is_where_it_was(struct hotspot *h, const struct hotspot_written *w, 
 	uint64_t cm, klass;
 
 	return method_parts(h, w->method, &cm, &klass) && cm == w->cm && klass == w->klass &&
-	       klass_print(h, klass, nomem) == w->klass_print;
+	       klass_print(h, klass, nomem) == w->klass_print && which_method(h, cm) == w->which;
 }
 
 void hotspot_unname(const struct hotspot *h, uint64_t method, uint64_t start, uint64_t size,
