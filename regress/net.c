@@ -27,6 +27,12 @@ static void sum_beneath(const struct regress *g, uint32_t key, uint8_t *inside,
 	}
 }
 
+/* Samples per run without the adjustment for the runs' speed. */
+static double as_recorded(const struct judge *j, double adjusted, enum side side)
+{
+	return adjusted * j->s[side] / (double)j->g->design.runs[side];
+}
+
 /* Did a function lose elsewhere what it won beneath a caller (or win what it lost)? Of several
  * functions of one name each changes for itself. */
 static bool wandered(const struct judge *j, uint32_t k, const double beneath[SIDE_N], bool grew)
@@ -38,6 +44,9 @@ static bool wandered(const struct judge *j, uint32_t k, const double beneath[SID
 	       se = sqrt(fmax(v->phi_shrunk, 1) *
 			 (fmax(a, 0) / j->s[SIDE_BASE] + fmax(b, 0) / j->s[SIDE_NEW]));
 
+	/* Where much grew alike the adjustment makes all else fall: it must have, without that. */
+	out = grew ? fmax(out, as_recorded(j, b, SIDE_NEW) - as_recorded(j, a, SIDE_BASE))
+		   : fmin(out, as_recorded(j, b, SIDE_NEW) - as_recorded(j, a, SIDE_BASE));
 	if (grew ? !(in > 0 && -out > fmax(Z_LOST * se, TAKEN_MIN * in))
 		 : !(in < 0 && out > fmax(Z_LOST * se, -TAKEN_MIN * in)))
 		return false;
