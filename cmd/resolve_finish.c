@@ -173,12 +173,9 @@ static bool wants_browser(const struct resolve *r)
 	       strcmp(term, "dumb");
 }
 
-int resolve_finish(struct resolve *r, struct err *err)
+/* --unbundle, --bundle and --annotate are outputs of their own, which not all options fit. */
+static int check_output(struct resolve *r, struct err *err)
 {
-	if (r->output_path && !strcmp(r->output_path, "-"))
-		r->output_path = NULL;
-	if (r->output_path && is_input(r, r->output_path))
-		return err_set(err, ERR_USAGE, r->output_path, "-o names the recording itself");
 	if (r->unbundle_dir && (r->output_path || r->inputs.n != 1 || r->bundle || r->format))
 		return err_set(err, ERR_USAGE, NULL,
 			       "--unbundle DIR takes one recording, and writes into DIR only");
@@ -198,27 +195,12 @@ int resolve_finish(struct resolve *r, struct err *err)
 			"--annotate is an output of its own: without -f, --explain, --bundle");
 	if (r->annotate) /* whose options it has */
 		r->format = output_format_find("lines");
-	if (r->output_path && !r->bundle && !r->annotate)
-		choose_format(r);
-	if (!r->format && r->output_path &&
-	    strrchr(r->output_path, '.') > strrchr(r->output_path, '/'))
-		return unknown_suffix(r->output_path, err);
-	r->browses = wants_browser(r);
-	if (r->browses)
-		r->load.keep |= PROFILE_KEEP_PIDS | PROFILE_KEEP_TIDS | PROFILE_KEEP_LABELS;
-	if (!r->format)
-		r->format = output_formats[0];
-	if (check_format(r, err) || check_inputs(r, err))
-		return -ERR_USAGE;
-	if (!r->quiet)
-		resolve_warn_ignored(r);
-	if (r->inputs.n == 1 && strcmp(r->inputs.v[0], "-"))
-		r->output.source = base_name(r->inputs.v[0]);
-	r->output.top.children = resolve_is_given(r, "children");
-	r->output.script.max_frames = r->load.unwind.max_frames;
-	if (!r->output_path)
-		suit_terminal(r);
-	r->output.source_root = r->load.modules.symfs;
+	return 0;
+}
+
+/* What the output shows is to be read, kept, and looked up. */
+static void want_shown(struct resolve *r)
+{
 	r->load.keep |= r->format->keep;
 	r->load.values.shallow = r->format->lists_calls;
 	if (r->load.weigh == LOAD_WEIGH_DURATION || r->load.weigh_field)
@@ -243,6 +225,38 @@ int resolve_finish(struct resolve *r, struct err *err)
 	r->output.style.no_inline = r->load.symbolizer.no_inline;
 	if ((r->output.fields.only | r->output.fields.add) & SCRIPT_SRCLINE)
 		r->load.symbolizer.no_inline = false; /* lines are in DWARF */
+}
+
+int resolve_finish(struct resolve *r, struct err *err)
+{
+	if (r->output_path && !strcmp(r->output_path, "-"))
+		r->output_path = NULL;
+	if (r->output_path && is_input(r, r->output_path))
+		return err_set(err, ERR_USAGE, r->output_path, "-o names the recording itself");
+	if (check_output(r, err))
+		return -ERR_USAGE;
+	if (r->output_path && !r->bundle && !r->annotate)
+		choose_format(r);
+	if (!r->format && r->output_path &&
+	    strrchr(r->output_path, '.') > strrchr(r->output_path, '/'))
+		return unknown_suffix(r->output_path, err);
+	r->browses = wants_browser(r);
+	if (r->browses)
+		r->load.keep |= PROFILE_KEEP_PIDS | PROFILE_KEEP_TIDS | PROFILE_KEEP_LABELS;
+	if (!r->format)
+		r->format = output_formats[0];
+	if (check_format(r, err) || check_inputs(r, err))
+		return -ERR_USAGE;
+	if (!r->quiet)
+		resolve_warn_ignored(r);
+	if (r->inputs.n == 1 && strcmp(r->inputs.v[0], "-"))
+		r->output.source = base_name(r->inputs.v[0]);
+	r->output.top.children = resolve_is_given(r, "children");
+	r->output.script.max_frames = r->load.unwind.max_frames;
+	if (!r->output_path)
+		suit_terminal(r);
+	r->output.source_root = r->load.modules.symfs;
+	want_shown(r);
 	if (check_places(r, err) ||
 	    (!r->no_cache && cache_options(&r->load.symbolizer, r->cache_dir, err)))
 		return -ERR_USAGE;
