@@ -131,16 +131,21 @@ static void note_bare_switches(struct drain *d)
 {
 	char many[64];
 
+	if (d->switches > d->switch_samples)
+		d->result->bare_waits = d->switches - d->switch_samples;
+
 	snprintf(many, sizeof many, "more than %d a second came", SWITCH_HZ);
 	if ((d->switches_thinned || d->switches_refused) && d->switches > d->switch_samples)
 		capture_note(d->result,
 			     "%" PRIu64 " of %" PRIu64 " waits have no stack of their own, as "
-			     "%s%s%s: others that were about as long stand for "
-			     "them; resolve shows as [unknown] those for which there are none",
+			     "%s%s%s: none of their time is lost, as others "
+			     "that were about as long stand for them; resolve shows as [unknown] "
+			     "those for which there are none",
 			     d->switches - d->switch_samples, d->switches,
 			     d->switches_thinned ? many : "",
 			     d->switches_thinned && d->switches_refused ? ", and as " : "",
-			     d->switches_refused ? "the buffer was full (-m)" : "");
+			     d->switches_refused ? "the buffer was full (a larger -m has room)"
+						 : "");
 }
 
 int account_losses(struct drain *d, struct err *err)

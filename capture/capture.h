@@ -144,6 +144,7 @@ struct capture_options {
 };
 
 struct capture_result {
+	uint64_t bare_waits;	/* with --off-cpu: without a sample of their own, but not lost */
 	uint64_t touched_pages; /* of stacks, that were missing */
 	uint64_t samples, lost, truncated_stacks, user_stacks, bytes_written, throttled;
 	uint64_t lost_sideband; /* MMAP, COMM, FORK ... records lost */

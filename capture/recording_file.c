@@ -53,21 +53,29 @@ int recording_start_writer(struct recording *r, struct err *err)
 	return rc ? rc : record_writer_start(&r->drain.writer, &o, err);
 }
 
-/* Samples that were taken from the rings but are not in the file are lost as well. The file says so
- * instead of the records of account_losses(), which are not in it either. */
-static void account_unwritten(struct recording *r, struct record_writer_totals *t)
+static void append_lost(struct recording *r, uint64_t lost, bool unwritten,
+			struct record_writer_totals *t)
 {
 	struct lost_samples rec;
 	struct err err;
 
+	account_lost_record(&r->drain, &r->session.sets[RING_SAMPLES].counters.v[0], lost, &rec);
+	if (unwritten)
+		rec.cpu = (uint32_t)LOST_MARK_UNWRITTEN;
+	if (lost && !perfdata_append(&r->file, t->data_bytes, &rec, sizeof rec, &err))
+		t->data_bytes += sizeof rec;
+}
+
+/* Samples that were taken from the rings but are not in the file are lost as well. The file says so
+ * instead of the records of account_losses(), which are not in it either. */
+static void account_unwritten(struct recording *r, struct record_writer_totals *t)
+{
 	if (!t->lost_samples)
 		return;
+	append_lost(r, r->result->lost, false, t);
+	append_lost(r, t->lost_samples, true, t);
 	r->result->samples -= t->lost_samples;
 	r->result->lost += t->lost_samples;
-	account_lost_record(&r->drain, &r->session.sets[RING_SAMPLES].counters.v[0],
-			    r->result->lost, &rec);
-	if (!perfdata_append(&r->file, t->data_bytes, &rec, sizeof rec, &err))
-		t->data_bytes += sizeof rec;
 }
 
 /* The reserved room is for the sections as known at the start, without build ids and code. */

@@ -59,7 +59,8 @@ bool round_clock_describe(const struct round_clock *c, size_t n_threads, char *r
 	const uint64_t all = c->n_rounds + c->n_left_out;
 	const double ms = c->n_rounds ? (double)c->spent_ns / (double)c->n_rounds / 1e6 : 0;
 	const double step_ms = (double)c->step_ns / 1e6;
-	char took[96] = "rounds came late (the machine is busy)";
+	char took[128] =
+		"rounds came late (the machine was busy, or the kernel's functions were looked up)";
 
 	if ((double)c->n_left_out <= LATE_ROUNDS * (double)all)
 		return false;

@@ -21,6 +21,8 @@
 /* TASK_INTERRUPTIBLE and TASK_UNINTERRUPTIBLE of include/linux/sched.h. */
 #define STATE_SLEEPS 1
 #define STATE_DISK   2
+/* PF_KTHREAD of include/linux/sched.h. */
+#define KERNEL_THREAD 0x00200000u
 
 /* Where the fields of sched:sched_switch are; size 0: it has no such field. */
 struct switch_field {
@@ -43,6 +45,7 @@ struct sleepers {
 	struct thread_state thread;
 	bool no_user; /* the event has no copies of stacks */
 	bool noted_kernel_thread, noted_unread;
+	size_t n_kernel_threads; /* with -a */
 	struct switch_field fields[SWITCH_FIELDS];
 	uint8_t raw[RAW_MAX];
 	size_t n_raw;
@@ -93,13 +96,70 @@ static int put_member(struct drain *d, uint16_t misc, pid_t tid, uint64_t time_n
 			      : put_switch(d, misc, of, (uint32_t)SWITCH_MARK_MEMBER, time_ns, err);
 }
 
+/* ---- of others, which are not known to wait if the recorder is killed ----------------------- */
+
+/* Field 3 and 9 of proc(5), /proc/PID/stat. The kernel's own are not marked, as of -a no sample is
+ * taken of these. */
+static bool waits_now(pid_t pid, pid_t tid)
+{
+	char path[64], text[1024], *at, state;
+	unsigned flags;
+
+	snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)pid, (int)tid);
+	return sysfile_read(path, text, sizeof text) > 0 && (at = strrchr(text, ')')) &&
+	       sscanf(at + 1, " %c %*d %*d %*d %*d %*d %u", &state, &flags) == 2 &&
+	       strchr("SDTt", state) && !(flags & KERNEL_THREAD);
+}
+
+static int mark_process(struct drain *d, pid_t pid, uint64_t time_ns, struct err *err)
+{
+	struct tid_list tids = {0};
+	int rc = tid_list_scan(&tids, pid, err);
+
+	for (size_t i = 0; i < tids.tids.n && rc >= 0; i++)
+		if (waits_now(pid, tids.tids.v[i]))
+			rc = put_member(d, 0, tids.tids.v[i], time_ns, err);
+	tid_list_done(&tids);
+	return rc < 0 ? rc : 0;
+}
+
+static int mark_all(struct drain *d, uint64_t time_ns, struct err *err)
+{
+	struct tid_list all = {0};
+	int rc = tid_list_all(&all, err);
+
+	for (size_t i = 0; i < all.tids.n && rc >= 0; i++)
+		if (all.tids.v[i] != getpid())
+			rc = mark_process(d, all.tids.v[i], time_ns, err);
+	tid_list_done(&all);
+	return rc < 0 ? rc : 0;
+}
+
+/* A command's are known by their beginning, and a flight recorder that is killed leaves no file. */
+static int mark_waiting(struct drain *d, uint64_t time_ns, struct err *err)
+{
+	const struct capture_options *o = d->session->opt;
+	int rc = 0;
+
+	if (o->cpus || o->snapshot_s || d->session->command_pid)
+		return 0;
+	if (d->session->all_processes)
+		return mark_all(d, time_ns, err);
+	for (size_t i = 0; i < o->n_tids && !rc; i++)
+		if (waits_now(tid_process(o->tids[i]), o->tids[i]))
+			rc = put_member(d, 0, o->tids[i], time_ns, err);
+	for (size_t i = 0; i < o->n_pids && !rc; i++)
+		rc = mark_process(d, o->pids[i], time_ns, err);
+	return rc;
+}
+
 int switch_mark_members(struct drain *d, uint64_t time_ns, struct err *err)
 {
 	struct tid_list now = {0};
 	int rc;
 
 	if (!d->session->opt->cgroup)
-		return 0;
+		return mark_waiting(d, time_ns, err);
 	hash_done(&d->members);
 	rc = cgroup_threads(d->session->cgroup_fd, &now, err);
 	if (!rc)
@@ -113,6 +173,29 @@ int switch_mark_members(struct drain *d, uint64_t time_ns, struct err *err)
 	return rc;
 }
 
+/* They have moved into it, and have not got or given up a processor there. */
+static void note_comers(struct drain *d, const struct tid_list *now)
+{
+	size_t n = 0;
+	pid_t one = 0;
+
+	for (size_t i = 0; i < now->tids.n; i++) {
+		const uint64_t tid = (uint64_t)now->tids.v[i];
+
+		if (hash_get(d->switched, tid) != HASH_NONE ||
+		    hash_get(&d->members, tid) != HASH_NONE)
+			continue;
+		one = now->tids.v[i];
+		n++;
+	}
+	if (n)
+		capture_note(
+			d->result,
+			"%zu thread%s came into the cgroup and waited there to the end (%d%s): "
+			"since when is not known, so that time is not counted",
+			n, &"s"[n == 1], (int)one, n == 1 ? "" : " ..");
+}
+
 int switch_mark_leavers(struct drain *d, uint64_t time_ns, struct err *err)
 {
 	const struct hash_table *seen = d->switched;
@@ -122,6 +205,7 @@ int switch_mark_leavers(struct drain *d, uint64_t time_ns, struct err *err)
 	if (!d->session->opt->cgroup)
 		return 0;
 	rc = cgroup_threads(d->session->cgroup_fd, &now, err);
+	note_comers(d, &now);
 	for (size_t i = 0; seen->slots && i <= seen->mask && !rc; i++) {
 		const struct hash_slot *s = &seen->slots[i];
 
@@ -202,6 +286,7 @@ static bool has_switched(const struct sleepers *s, pid_t tid)
  * more, which has given up the right to. */
 static void note_kernel_thread(struct sleepers *s, pid_t tid)
 {
+	s->n_kernel_threads += s->d->session->all_processes;
 	if (s->d->session->all_processes || s->noted_kernel_thread)
 		return;
 	s->noted_kernel_thread = true;
@@ -298,6 +383,15 @@ static int add_all(struct sleepers *s, struct err *err)
 	return rc;
 }
 
+static void note_kernel_threads(const struct sleepers *s)
+{
+	if (s->n_kernel_threads && !s->d->session->opt->next_part)
+		capture_note(s->d->result,
+			     "%zu threads of the kernel waited all the time, which have no "
+			     "samples here; --stacks -a shows where",
+			     s->n_kernel_threads);
+}
+
 static int add_command(struct sleepers *s, struct err *err)
 {
 	const struct session *session = s->d->session;
@@ -368,6 +462,7 @@ static int add_sleepers(struct sleepers *s, struct err *err)
 		return err_nomem(err);
 	read_format(s, session->probes.tracefs);
 	rc = add_chosen(s, err);
+	note_kernel_threads(s);
 	if (!rc)
 		rc = flush(s, err);
 	thread_state_release(&s->thread);

@@ -72,6 +72,17 @@ void stack_batch_add(struct stack_batch *batch, const struct thread_state *t,
 	memcpy(b->vec.v + at, &h, sizeof h);
 }
 
+void stack_batch_know(struct stack_batch *b, const struct thread_state *t)
+{
+	for (size_t i = 0; i < t->n_kernel; i++)
+		(void)kernel_names_add(&b->kernel, t->kernel[i].name, t->kernel[i].size);
+}
+
+void stack_batch_look(struct stack_batch *b)
+{
+	kernel_names_look(&b->kernel);
+}
+
 int stack_batch_flush(struct stack_batch *b, struct record_writer *writer)
 {
 	kernel_names_look(&b->kernel);

@@ -33,6 +33,11 @@ struct stack_batch {
 /* Running out of memory is reported by stack_batch_flush(). */
 void stack_batch_add(struct stack_batch *b, const struct thread_state *t,
 		     const struct stack_sample *s);
+/* Looks the kernel's functions of a thread up before it is added, which takes long the first time:
+ * all of /proc/kallsyms is read. Call stack_batch_know() for each thread, then stack_batch_look().
+ */
+void stack_batch_know(struct stack_batch *b, const struct thread_state *t);
+void stack_batch_look(struct stack_batch *b);
 /* Appends all records, now with the addresses of the kernel's functions. Returns 0, or -1 when out
  * of memory. */
 int stack_batch_flush(struct stack_batch *b, struct record_writer *writer);

@@ -369,12 +369,35 @@ static int choose_new(struct stacks *s, struct err *err)
 	return rc < 0 ? rc : 0;
 }
 
+/* The kernel's functions in which threads wait now are looked up before the first round: as a part
+ * of it they would make the next ones late. */
+static int know_kernel(struct stacks *s, struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < s->processes.tids.n && rc >= 0; i++) {
+		const pid_t pid = s->processes.tids.v[i];
+		struct tid_list tids = {0};
+
+		rc = tid_list_scan(&tids, pid, err);
+		for (size_t k = 0; k < tids.tids.n && rc >= 0; k++) {
+			thread_state_read_kernel(pid, tids.tids.v[k], &s->thread);
+			stack_batch_know(&s->batch, &s->thread);
+		}
+		tid_list_done(&tids);
+	}
+	stack_batch_look(&s->batch);
+	return rc < 0 ? rc : 0;
+}
+
 /* ---- rounds --------------------------------------------------------------------------------- */
 
 static int rounds(struct stacks *s, struct err *err)
 {
-	ssize_t n;
+	ssize_t n = s->opt->every_ms ? know_kernel(s, err) : 0;
 
+	if (n < 0)
+		return (int)n;
 	if (s->opt->every_ms)
 		capture_note(s->result,
 			     "each round ends waits%s in epoll_wait, semtimedop, sigtimedwait and "
@@ -386,6 +409,7 @@ static int rounds(struct stacks *s, struct err *err)
 	round_clock_begin(&s->clock, s->opt->every_ms * 1000000ull,
 			  (uint64_t)(s->opt->duration_s * 1e9));
 	n = take_all(s, err);
+	s->n_threads = n > 0 ? (size_t)n : 0;
 	while (n > 0 && s->opt->every_ms && !*s->stop && round_clock_next(&s->clock)) {
 		thread_state_release(&s->thread);
 		s->pins.looks = true; /* no record tells of an end */

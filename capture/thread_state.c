@@ -299,6 +299,12 @@ static bool cannot_stop(const struct thread_state *t, pid_t tid)
 	return t->state == 'D' || t->n_late == THREAD_LATE_MAX || is_late(t, tid);
 }
 
+void thread_state_read_kernel(pid_t pid, pid_t tid, struct thread_state *t)
+{
+	t->n_kernel = 0;
+	read_kernel_part(pid, tid, t);
+}
+
 int thread_state_read(pid_t pid, pid_t tid, struct thread_state *t)
 {
 	const struct thread_state kept = *t;

@@ -46,6 +46,8 @@ struct thread_state {
  * but for its room. Returns 1; 0 if it has ended; or a negative errno: EPERM if it may not be
  * traced, or is traced by another program. */
 int thread_state_read(pid_t pid, pid_t tid, struct thread_state *t);
+/* Only what it does in the kernel: *t has n_kernel and kernel then. The thread is not halted. */
+void thread_state_read_kernel(pid_t pid, pid_t tid, struct thread_state *t);
 /* Lets threads go that have stopped late. To be called while time passes between two calls. */
 void thread_state_release(struct thread_state *t);
 

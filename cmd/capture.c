@@ -156,6 +156,8 @@ static void print_totals(FILE *out, const char *path, const struct capture_resul
 	if (r->n_events > 1)
 		fprintf(out, " and %zu more event%s", r->n_events - 1, &"s"[r->n_events == 2]);
 	fprintf(out, ", %llu lost", (unsigned long long)r->lost);
+	if (r->bare_waits)
+		fprintf(out, ", %llu waits without one", (unsigned long long)r->bare_waits);
 	if (r->lost_sideband)
 		fprintf(out, " (and %llu records about processes)",
 			(unsigned long long)r->lost_sideband);

@@ -261,6 +261,28 @@ static int check_snapshot(struct capture_args *a, struct err *err)
 	return 0;
 }
 
+/* Where a command, or a time, would have to end it. */
+static int check_parts(const struct capture_args *a, bool some, struct err *err)
+{
+	const struct capture_options *o = &a->opt;
+
+	if (!a->parts.wanted)
+		return 0;
+	if (a->stacks)
+		return err_set(
+			err, ERR_USAGE, NULL,
+			"--switch-output is not for --stacks and --every, which make one file");
+	if (o->command && (some || o->system_wide))
+		return err_set(err, ERR_USAGE, NULL,
+			       "--switch-output goes on until ^C or --duration SEC: leave out the "
+			       "command (%s)",
+			       o->command[0]);
+	if (o->command)
+		return err_set(err, ERR_USAGE, NULL,
+			       "--switch-output records what runs already: -p PID, or -a");
+	return 0;
+}
+
 /* Threads are read one by one: there are no events. */
 static int check_stacks(const struct capture_args *a, struct err *err)
 {
@@ -345,9 +367,8 @@ int capture_args_parse(struct capture_args *a, int argc, char **argv, struct err
 	if (!a->check && !a->list && !o->system_wide && !some && !o->command)
 		return err_set(err, ERR_USAGE, NULL,
 			       "nothing to record: give a command, -p PID, or -a; see --help");
-	if (a->parts.wanted && (o->command || a->stacks))
-		return err_set(err, ERR_USAGE, NULL,
-			       "--switch-output records what runs already: -p PID, or -a");
+	if (check_parts(a, some, err))
+		return -ERR_USAGE;
 	rc = check_stacks(a, err);
 	if (!rc)
 		rc = check_snapshot(a, err);

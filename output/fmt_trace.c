@@ -4,6 +4,7 @@
  *	     0.042 (    0.012 ms): cat/4242 openat(AT_FDCWD, "/etc/hosts", O_RDONLY) = 3
  *	     0.060 (    0.226 ms): prog/4243 f(a0=1) = 2 <- main
  *	     1.204                : prog/4243 sched:sched_switch: prev_comm=.. <- main
+ *	     1.310 (    2.000 ms): prog/4243 off-cpu: prev_comm=.. <- __schedule
  *
  * Times are milliseconds since the first event of the recording. "<=" before a duration: there is
  *no event of the end, but by then it had ended; "?": its
@@ -31,7 +32,11 @@ static void add_times(struct trace *r, const struct profile_log_entry *e, const 
 	struct text *t = &r->out;
 
 	add_ms(t, e->time_ns - r->p->first_ns, 6);
-	if (!s) {
+	if (!s && e->is_wait && e->wait_ns) {
+		text_str(t, " (  ");
+		add_ms(t, e->wait_ns, 4);
+		text_str(t, " ms): ");
+	} else if (!s) {
 		text_str(t, "                : ");
 	} else if (s->end == SPAN_OPEN) {
 		text_str(t, " (         ... ): ");

@@ -596,7 +596,9 @@ struct perf_file_stats {
 	 */
 	uint64_t lost_records; /* by PERF_RECORD_LOST */
 	uint64_t lost_samples; /* by PERF_RECORD_LOST_SAMPLES */
-	uint64_t lost_bytes;   /* unreadable tail or holes in the data */
+	/* Of these, what was taken, but could not be written: a full disk. */
+	uint64_t unwritten_samples;
+	uint64_t lost_bytes; /* unreadable tail or holes in the data */
 	uint64_t throttled;
 	/* Descriptions of tracepoints that are not used: their fields have no text. */
 	uint64_t tracepoints_lost;

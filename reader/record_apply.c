@@ -253,9 +253,14 @@ int apply_lost_samples(struct perf_file *f, struct record_view *v)
 {
 	/* With this bit a BPF filter of the user has dropped the samples. */
 	const uint16_t dropped_on_purpose = 1u << 15;
+	uint64_t lost;
 
-	if (!(v->misc & dropped_on_purpose))
-		f->stats.lost_samples += buf_u64(&v->b);
+	if (v->misc & dropped_on_purpose)
+		return 0;
+	lost = buf_u64(&v->b);
+	f->stats.lost_samples += lost;
+	if (switches_cpu_or_mark(f, v) == LOST_MARK_UNWRITTEN)
+		f->stats.unwritten_samples += lost;
 	return 0;
 }
 

@@ -456,10 +456,21 @@ static int end_running(struct perf_file *f, struct switch_thread *t)
 			    TASK_RUNNING);
 }
 
+/* It waited when the recording began, and no switch followed. Where the recorder was not killed it
+ * has written a sample of it (whole_wait()), or that it has left its cgroup. */
+static bool waited_until_killed(const struct perf_file *f, const struct switch_thread *t)
+{
+	return f->stats.interrupted && t->is_member && !t->is_seen && t->state == SWITCH_UNKNOWN;
+}
+
 static int end_thread(struct perf_file *f, struct switch_thread *t, uint64_t time_ns)
 {
 	int rc = 0;
 
+	if (waited_until_killed(f, t)) {
+		f->stats.switches.threads++;
+		t->is_seen = true;
+	}
 	if (t->is_seen)
 		rc = account(f, t, time_ns);
 	for (int k = 0; k < SWITCH_KINDS && !rc; k++)
@@ -619,14 +630,15 @@ static bool trailer_place(const struct perf_file *f, const struct record_view *v
 }
 
 /* The processor of a record, or what capture marks (reader/switch_marks.h); 0: not known. */
-static int cpu_or_mark(const struct perf_file *f, const struct record_view *v, uint64_t now)
+int switches_cpu_or_mark(const struct perf_file *f, const struct record_view *v)
 {
 	const struct event *e = events_of_trailer(&f->events, &v->b);
 	const uint64_t type = e ? e->pub.attr.sample_type : 0;
 	const size_t size = (size_t)(v->b.end - v->b.data);
 	struct buf b = v->b;
 
-	if (!now || !(type & PERF_SAMPLE_CPU) || type & (PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID))
+	if (!e || !e->trailer_time_pos || !(type & PERF_SAMPLE_CPU) ||
+	    type & (PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID))
 		return 0;
 	buf_seek(&b, size - e->trailer_time_pos + 8);
 	return (int)buf_u32(&b);
@@ -669,7 +681,7 @@ int apply_switch(struct perf_file *f, struct record_view *v)
 
 	if (!trailer_place(f, v, &pid, &tid, &now))
 		return 0;
-	cpu = cpu_or_mark(f, v, now);
+	cpu = switches_cpu_or_mark(f, v);
 	if (!tid && cpu == SWITCH_MARK_PAUSE) {
 		pause_or_go_on(w, v->misc & MISC_SWITCH_OUT, now);
 		return 0;

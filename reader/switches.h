@@ -100,6 +100,9 @@ int switches_clock(struct perf_file *f, struct perf_sample *s);
 /* Makes a placed sample of sched:sched_waking one of the wait that it ends. Returns 1, 0 if it ends
  * none that is known, or negative. */
 int switches_waking(struct perf_file *f, struct perf_sample *s);
+/* The processor of a record, or what capture marks (reader/switch_marks.h); 0: not known. */
+struct record_view;
+int switches_cpu_or_mark(const struct perf_file *f, const struct record_view *v);
 /* In which state a sample of sched:sched_switch gave up its processor; NULL: not known. */
 const char *switches_state(const struct perf_file *f, const struct perf_sample *s);
 /* The thread has ended: delivers what is held. */

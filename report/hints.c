@@ -418,8 +418,15 @@ static void hint_idle(const struct loaded *p, const struct hint_to *to)
 static void hint_lost(const struct loaded *l, const struct hint_to *to)
 {
 	const struct perf_file_stats *s = perf_file_stats(l->file);
-	const uint64_t lost = perf_lost(s), all = s->samples + lost;
+	const uint64_t unwritten = s->unwritten_samples, all = s->samples + perf_lost(s);
+	const uint64_t lost = perf_lost(s) - unwritten;
 
+	if (unwritten * 100 > all * LOST_PERCENT)
+		hint(to,
+		     "%.0f %% of the samples (%" PRIu64 " of %" PRIu64
+		     ") could not be written, as the file could not grow (a full disk or quota): "
+		     "it ends too soon",
+		     percent(unwritten, all), unwritten, all);
 	if (lost * 100 > all * LOST_PERCENT)
 		hint(to,
 		     "%.0f %% of the samples (%" PRIu64 " of %" PRIu64

@@ -64,6 +64,8 @@ tap.check(len(times) == N + 1 and not wrong, "the samples of a thread stand for 
 tap.check(len(set(sums.values())) == 1, "of each the same, whether it runs or waits", len(set(sums.values())))
 tap.check(re.search(rf"a round of {N + 1} threads took [\d.]+ ms, more than 1 ms: \d+ of \d+ rounds were left out", r.stderr),
           "a line says that rounds took longer than asked", r.stderr)
+r = capture("--every", 1, "--duration", ".002", "-p", p.pid)
+tap.check("round of 0 threads" not in r.stderr, "also where the first round was the last, its threads are counted", r.stderr)
 p.kill()
 p.wait()
 
