@@ -307,6 +307,24 @@ static uint64_t round_ns(const struct recording *r, uint64_t now)
 	return r->flight.on && part < ns ? part : ns;
 }
 
+/* Code that was read meanwhile. Returns 0, or -1 when out of memory. */
+static int put_code(struct recording *r)
+{
+	struct bytes records = {0};
+	struct perf_event_header h;
+	int rc = 0;
+
+	runtime_watch_take(r->drain.runtimes, &records);
+	if (records.failed)
+		records.vec.n = 0;
+	for (size_t at = 0; at < records.vec.n && !rc; at += h.size) {
+		memcpy(&h, records.vec.v + at, sizeof h);
+		rc = record_writer_append_packed(r->drain.writer, records.vec.v + at, h.size);
+	}
+	bytes_done(&records);
+	return rc;
+}
+
 static int drain_round(struct recording *r, uint64_t now, struct err *err)
 {
 	size_t pending;
@@ -320,6 +338,8 @@ static int drain_round(struct recording *r, uint64_t now, struct err *err)
 	if (!complete || (pending < ROUND_BYTES && now - r->round_start_ns < round_ns(r, now)))
 		return 0;
 	r->round_start_ns = now;
+	if (!r->flight.on && put_code(r))
+		return err_nomem(err);
 	return record_writer_end_round(r->drain.writer) ? err_nomem(err) : 0;
 }
 
@@ -678,9 +698,8 @@ static int start(struct recording *r, struct err *err)
 		return rc;
 	}
 	rc = recording_start_writer(r, err);
-	/* Its code is known at the end, and a pipe has no place for it there. */
-	if (!rc && r->session.policy.call_graph == CALL_GRAPH_DWARF && !r->file.is_pipe)
-		rc = runtime_watch_new(&r->drain.runtimes, err);
+	if (!rc && r->session.policy.call_graph == CALL_GRAPH_DWARF)
+		rc = runtime_watch_new(&r->drain.runtimes, !r->opt->snapshot_s, err);
 	if (!rc) {
 		if (!r->session.command_pid)
 			session_enable(&r->session, RING_SIDEBAND, true);

@@ -199,12 +199,6 @@ static void put_build_ids(const struct perfdata_facts *f, struct bytes *b)
 		bytes_put(b, f->build_ids, f->n_build_ids);
 }
 
-static void put_runtime_code(const struct perfdata_facts *f, struct bytes *b)
-{
-	if (f->n_runtime_code)
-		bytes_put(b, f->runtime_code, f->n_runtime_code);
-}
-
 static void put_bundle(const struct perfdata_facts *f, struct bytes *b)
 {
 	if (f->n_bundle)
@@ -233,7 +227,6 @@ static const struct feature_row {
 	{FEATURE_COMPRESSED, perfdata_compressed_feature},
 	{FEATURE_CLOCK_DATA, put_clock_data},
 	{FEATURE_BUNDLE, put_bundle},
-	{FEATURE_RUNTIME_CODE, put_runtime_code},
 	{FEATURE_END_TIME, put_end_time},
 };
 
@@ -241,7 +234,7 @@ static const struct feature_row {
 
 static bool is_known_at_end(unsigned bit)
 {
-	return bit == FEATURE_SAMPLE_TIME || bit == FEATURE_END_TIME || bit == FEATURE_BUILD_ID;
+	return bit == FEATURE_SAMPLE_TIME || bit == FEATURE_BUILD_ID;
 }
 
 /* The entries of the section are records already, but for their type. */
@@ -266,8 +259,9 @@ void perfdata_feature_records(const struct perfdata_facts *facts, bool at_end, s
 		struct perf_event_header h = {.type = RECORD_HEADER_FEATURE};
 		struct bytes body = {0};
 
+		/* perf ends at the records of features that it does not know. */
 		if (bit == FEATURE_TRACING_DATA || bit == FEATURE_BUNDLE ||
-		    is_known_at_end(bit) != at_end)
+		    bit == FEATURE_END_TIME || is_known_at_end(bit) != at_end)
 			continue;
 		rows[i].put(facts, &body);
 		if (body.vec.n)

@@ -207,6 +207,7 @@ static int go_on(struct recording *r, struct perfdata *next, uint64_t begin_ns, 
 		return rc;
 	}
 	runtime_watch_forget(r->drain.runtimes, begin_ns);
+	runtime_watch_begin_file(r->drain.runtimes);
 	has_lost = r->result->lost_sideband != 0;
 	record_writer_leave(r->drain.writer);
 	r->drain.writer = NULL;

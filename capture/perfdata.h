@@ -36,8 +36,7 @@ struct perfdata_facts {
 	/* Contents of the feature; NULL: none. Left out if there is no room. */
 	const uint8_t *build_ids;
 	size_t n_build_ids;
-	const uint8_t *runtime_code; /* the same */
-	size_t n_runtime_code;
+	bool may_hold_code;    /* runtimes are read: recorded_code.h */
 	const uint8_t *bundle; /* NULL: none */
 	size_t n_bundle;
 	const uint8_t *tracing_data; /* NULL: none */

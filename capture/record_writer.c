@@ -33,6 +33,7 @@ struct block {
 	struct block *next;
 	size_t n;
 	bool ends_round;
+	bool is_packed; /* written as it is, whatever frame is open */
 	uint8_t bytes[BLOCK_BYTES];
 };
 
@@ -228,12 +229,25 @@ static int write_roomy(struct record_writer *s, const struct block *b, size_t *k
 	return 0;
 }
 
+/* Left out where there is no room: the rest of it is for samples. */
+static int write_packed(struct record_writer *s, const struct block *b, size_t *kept)
+{
+	*kept = b->n;
+	return reserve_space(s, b->n) ? 0 : put_data(s, b->bytes, b->n);
+}
+
 static int write_block(struct record_writer *s, const struct block *b, size_t *kept)
 {
 	static const struct perf_event_header round = {.type = RECORD_FINISHED_ROUND,
 						       .size = sizeof round};
-	int rc = reserve_space(s, OUT_BYTES) ? write_tight(s, b, kept) : write_roomy(s, b, kept);
+	int rc;
 
+	if (b->is_packed)
+		rc = write_packed(s, b, kept);
+	else if (reserve_space(s, OUT_BYTES))
+		rc = write_tight(s, b, kept);
+	else
+		rc = write_roomy(s, b, kept);
 	if (rc || !b->ends_round)
 		return rc;
 	return put_data(s, (const uint8_t *)&round, sizeof round);
@@ -429,7 +443,7 @@ static struct block *block_new(struct record_writer *s)
 	if (b) {
 		b->next = NULL;
 		b->n = 0;
-		b->ends_round = false;
+		b->ends_round = b->is_packed = false;
 	}
 	return b;
 }
@@ -452,14 +466,22 @@ static void queue_open_block(struct record_writer *s)
 	s->open = NULL;
 }
 
-uint8_t *record_writer_reserve(struct record_writer *s, size_t n)
+static uint8_t *reserve(struct record_writer *s, size_t n, bool is_packed)
 {
 	assert(n <= UINT16_MAX + 7);
-	if (s->open && BLOCK_BYTES - s->open->n < n)
+	if (s->open && (BLOCK_BYTES - s->open->n < n || s->open->is_packed != is_packed))
 		queue_open_block(s);
-	if (!s->open)
+	if (!s->open) {
 		s->open = block_new(s);
+		if (s->open)
+			s->open->is_packed = is_packed;
+	}
 	return s->open ? s->open->bytes + s->open->n : NULL;
+}
+
+uint8_t *record_writer_reserve(struct record_writer *s, size_t n)
+{
+	return reserve(s, n, false);
 }
 
 void record_writer_commit(struct record_writer *s, size_t n)
@@ -472,6 +494,17 @@ void record_writer_commit(struct record_writer *s, size_t n)
 int record_writer_append(struct record_writer *s, const void *rec, size_t n)
 {
 	uint8_t *to = record_writer_reserve(s, n);
+
+	if (!to)
+		return -1;
+	memcpy(to, rec, n);
+	record_writer_commit(s, n);
+	return 0;
+}
+
+int record_writer_append_packed(struct record_writer *s, const void *rec, size_t n)
+{
+	uint8_t *to = reserve(s, n, true);
 
 	if (!to)
 		return -1;
@@ -504,7 +537,7 @@ int record_writer_end_round(struct record_writer *s)
 {
 	if (!s->round_bytes)
 		return 0;
-	if (!record_writer_reserve(s, 0))
+	if (!s->open && !record_writer_reserve(s, 0))
 		return -1;
 	s->open->ends_round = true;
 	s->round_bytes = 0;

@@ -51,6 +51,10 @@ void record_writer_commit(struct record_writer *s, size_t n);
 /* Adds a copy of a record. Returns 0, or -1 when out of memory. */
 int record_writer_append(struct record_writer *s, const void *rec, size_t n);
 
+/* Likewise one that is not compressed again, and stands between those that are; it is left out
+ * where the disk is full. Not with a window. */
+int record_writer_append_packed(struct record_writer *s, const void *rec, size_t n);
+
 /* Is the helper so far behind that samples should wait in their rings? */
 bool record_writer_is_full(struct record_writer *s);
 /* Bytes appended since the last record_writer_end_round(). */

@@ -43,6 +43,7 @@ int recording_start_writer(struct recording *r, struct err *err)
 	struct record_writer_options o = {.fd = -1, .level = r->facts.compress_level};
 	int rc = 0;
 
+	r->facts.may_hold_code = r->session.policy.call_graph == CALL_GRAPH_DWARF;
 	if (r->flight.on)
 		o.window = &r->flight.window;
 	else
@@ -78,30 +79,38 @@ static void account_unwritten(struct recording *r, struct record_writer_totals *
 	r->result->lost += t->lost_samples;
 }
 
-/* The reserved room is for the sections as known at the start, without build ids and code. */
+/* What is still to be written of runtimes' code; without room it is left out. */
+static void write_code(struct recording *r, struct record_writer_totals *t)
+{
+	struct bytes code = {0};
+	struct err err;
+
+	if (!r->drain.runtimes)
+		return;
+	runtime_watch_finish(r->drain.runtimes, &code, r->result);
+	if (!code.failed && code.vec.n &&
+	    !perfdata_append(&r->file, t->data_bytes, code.vec.v, code.vec.n, &err))
+		t->data_bytes += code.vec.n;
+	bytes_done(&code);
+}
+
+/* The reserved room is for the sections as known at the start, without build ids. */
 static int write_features(struct recording *r, struct err *err)
 {
-	struct bytes ids = {0}, code = {0};
+	struct bytes ids = {0};
 	int rc;
 
-	if (r->drain.runtimes)
-		runtime_watch_finish(r->drain.runtimes, &code, r->result);
-	if (!code.failed) {
-		r->facts.runtime_code = code.vec.v;
-		r->facts.n_runtime_code = code.vec.n;
-	}
 	file_ids_section(&r->drain.file_ids, &ids);
 	if (!ids.failed) {
 		r->facts.build_ids = ids.vec.v;
 		r->facts.n_build_ids = ids.vec.n;
 	}
 	rc = perfdata_finish(&r->file, &r->facts, err);
-	if (rc && (r->facts.n_build_ids || r->facts.n_runtime_code)) {
-		r->facts.n_build_ids = r->facts.n_runtime_code = 0;
+	if (rc && r->facts.n_build_ids) {
+		r->facts.n_build_ids = 0;
 		rc = perfdata_finish(&r->file, &r->facts, err);
 	}
 	bytes_done(&ids);
-	bytes_done(&code);
 	return rc;
 }
 
@@ -154,6 +163,7 @@ int recording_finish_file(struct recording *r, int rc, struct err *err)
 	if (werr && !rc)
 		rc = err_errno(err, werr, r->file.path, "write (what was written before is kept)");
 	account_unwritten(r, &totals);
+	write_code(r, &totals);
 	begin_bundling(r, &totals);
 	r->facts.raw_bytes = totals.raw_bytes;
 	r->facts.data_bytes = totals.data_bytes;

@@ -2,13 +2,22 @@
  * said of it. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <zstd.h>
 
 #include "capture/runtime_process.h"
+#include "capture/runtime_watch.h"
 #include "capture/session.h"
-#include "functions/functions.h"
+#include "reader/format.h"
 
 #define ZSTD_LEVEL 3
+
+/* What was read is written when it is so much, or has waited for so long. */
+#define WRITE_BYTES (256u << 10)
+#define WRITE_NS    2000000000ull
+
+/* The largest record that is a multiple of 8. */
+enum { RECORD_BYTES_MAX = UINT16_MAX - UINT16_MAX % 8 };
 
 static size_t log_bytes(const struct runtime_process *p)
 {
@@ -17,44 +26,129 @@ static size_t log_bytes(const struct runtime_process *p)
 
 bool runtime_process_has_log(const struct runtime_process *p)
 {
-	return log_bytes(p) > CODE_LOG_HEADER_BYTES;
+	return p->is_packed ? p->packed.vec.n : p->log.bytes.n > CODE_LOG_HEADER_BYTES;
 }
 
-/* The log as a zstd frame; *to is `failed` if there is no memory for it. */
-static void pack_log(const struct code_log *log, struct bytes *to)
+static bool has_more(const struct runtime_process *p)
 {
-	const size_t room = ZSTD_compressBound(log->bytes.n);
+	return p->is_packed
+		       ? !p->n_written && p->packed.vec.n
+		       : p->log.bytes.n > CODE_LOG_HEADER_BYTES && p->log.bytes.n > p->n_written;
+}
+
+bool runtime_process_is_due(const struct runtime_process *p, uint64_t now_ns)
+{
+	return !p->is_packed && !p->busy && has_more(p) &&
+	       (p->log.bytes.n - p->n_written >= WRITE_BYTES || now_ns - p->written_ns >= WRITE_NS);
+}
+
+/* A jitdump with the log from `at` on as a zstd frame; *to is `failed` if there is no memory for
+ * it.
+ */
+static void pack_log(const struct code_log *log, size_t at, struct bytes *to)
+{
+	const size_t head = at ? CODE_LOG_HEADER_BYTES : 0, n = log->bytes.n - at;
+	const size_t room = ZSTD_compressBound(head + n);
+	ZSTD_inBuffer first = {log->bytes.v, head, 0}, rest = {log->bytes.v + at, n, 0};
 	ZSTD_CCtx *zstd = ZSTD_createCCtx();
-	size_t n = 0;
+	ZSTD_outBuffer out;
+	size_t rc = 0;
 
 	to->failed |= log->failed || !zstd || vec_reserve(&to->vec, room);
 	if (!to->failed) {
+		out = (ZSTD_outBuffer){to->vec.v, room, 0};
 		ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL);
 		ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, 1);
-		n = ZSTD_compress2(zstd, to->vec.v, room, log->bytes.v, log->bytes.n);
-		to->failed |= ZSTD_isError(n);
+		if (head)
+			rc = ZSTD_compressStream2(zstd, &out, &first, ZSTD_e_continue);
+		if (!ZSTD_isError(rc))
+			rc = ZSTD_compressStream2(zstd, &out, &rest, ZSTD_e_end);
+		to->failed |= rc != 0; /* there is room for all */
+		to->vec.n = out.pos;
 	}
 	ZSTD_freeCCtx(zstd);
-	if (!to->failed)
-		to->vec.n = n;
 }
 
-void runtime_process_pack(struct runtime_process *p)
+/* As records, each with a piece. */
+static void put_frame(pid_t pid, uint64_t bytes, const struct bytes *frame, struct bytes *records)
+{
+	struct recorded_code h = {
+		.header.type = RECORD_EVENT_TYPE,
+		.version = RECORDED_CODE_VERSION,
+		.pid = (uint32_t)pid,
+		.bytes = bytes,
+		.packed = frame->vec.n,
+	};
+
+	memcpy(h.magic, RECORDED_CODE_MAGIC, sizeof h.magic);
+	records->failed |= frame->failed;
+	for (size_t n; h.at < frame->vec.n && !records->failed; h.at += n) {
+		size_t size = sizeof h + frame->vec.n - h.at;
+
+		size = size > RECORD_BYTES_MAX ? RECORD_BYTES_MAX : (size + 7) / 8 * 8;
+		if (size < RECORDED_CODE_BYTES_MIN)
+			size = RECORDED_CODE_BYTES_MIN;
+		h.header.size = (uint16_t)size;
+		n = size - sizeof h;
+		if (n > frame->vec.n - h.at)
+			n = frame->vec.n - h.at;
+		bytes_put(records, &h, sizeof h);
+		bytes_put(records, frame->vec.v + h.at, n);
+		bytes_zeros(records, size - sizeof h - n);
+	}
+}
+
+void recorded_code_put_mark(struct bytes *records, uint16_t frame)
+{
+	struct recorded_code h = {
+		.header = {.type = RECORD_EVENT_TYPE, .size = RECORDED_CODE_BYTES_MIN},
+		.version = RECORDED_CODE_VERSION,
+		.frame = frame,
+	};
+
+	memcpy(h.magic, RECORDED_CODE_MAGIC, sizeof h.magic);
+	bytes_put(records, &h, sizeof h);
+	bytes_zeros(records, RECORDED_CODE_BYTES_MIN - sizeof h);
+}
+
+void runtime_process_write(struct runtime_process *p, uint64_t now_ns, struct bytes *records)
+{
+	const size_t at = p->n_written > CODE_LOG_HEADER_BYTES ? p->n_written : 0;
+	struct bytes frame = {0};
+
+	p->written_ns = now_ns;
+	if (!has_more(p))
+		return;
+	if (p->is_packed) {
+		put_frame(p->pid, p->log_bytes, &p->packed, records);
+		p->n_written = p->log_bytes;
+		return;
+	}
+	pack_log(&p->log, at, &frame);
+	put_frame(p->pid, (at ? CODE_LOG_HEADER_BYTES : 0) + p->log.bytes.n - at, &frame, records);
+	if (!records->failed)
+		p->n_written = p->log.bytes.n;
+	bytes_done(&frame);
+}
+
+void runtime_process_pack(struct runtime_process *p, struct bytes *records)
 {
 	if (p->hotspot && !p->counts.is_gone)
 		(void)hotspot_end(p->hotspot, &p->log);
 	if (p->v8.v8)
 		v8_watch_read(&p->v8, p->pid, &(struct v8_todo){0}, true, &p->log);
-	if (p->log.bytes.n <= CODE_LOG_HEADER_BYTES)
-		return;
-	pack_log(&p->log, &p->packed);
-	vec_shrink(&p->packed.vec);
+	if (records) {
+		runtime_process_write(p, p->written_ns, records);
+	} else if (p->log.bytes.n > CODE_LOG_HEADER_BYTES) {
+		pack_log(&p->log, 0, &p->packed);
+		vec_shrink(&p->packed.vec);
+	}
 }
 
 /* Its JVM was opened, and nothing was found there. */
 static bool shows_no_code(const struct runtime_process *p)
 {
-	return p->is_jvm && p->hotspot && p->ranges.v.n && !runtime_process_has_log(p);
+	return p->is_jvm && p->hotspot && p->ranges.v.n && log_bytes(p) <= CODE_LOG_HEADER_BYTES;
 }
 
 /* Flags and sums stay, for the notes and in case that the number is given again. */
@@ -90,6 +184,7 @@ void runtime_process_unpack(struct runtime_process *p)
 	size_t n = 0;
 
 	p->is_packed = false;
+	p->n_written = 0;
 	if (p->packed.vec.n && !vec_reserve(&p->log.bytes, p->log_bytes))
 		n = ZSTD_decompress(p->log.bytes.v, p->log_bytes, p->packed.vec.v, p->packed.vec.n);
 	p->log.failed |= p->packed.vec.n && n != p->log_bytes;
@@ -98,30 +193,7 @@ void runtime_process_unpack(struct runtime_process *p)
 	p->packed = (struct bytes){0};
 }
 
-/* ---- the section and the notes -----------------------------------------------------------------
- */
-
-void runtime_process_add(const struct runtime_process *p, struct bytes *section)
-{
-	struct bytes now = {0};
-	const struct bytes *packed = p->is_packed ? &p->packed : &now;
-
-	if (!p->is_packed)
-		pack_log(&p->log, &now);
-	section->failed |= now.failed;
-	if (!now.failed) {
-		if (!section->vec.n) {
-			bytes_u32(section, RUNTIME_CODE_MAGIC);
-			bytes_u32(section, RUNTIME_CODE_VERSION);
-		}
-		bytes_u32(section, (uint32_t)p->pid);
-		bytes_u32(section, 0);
-		bytes_u64(section, log_bytes(p));
-		bytes_u64(section, packed->vec.n);
-		bytes_put(section, packed->vec.v, packed->vec.n);
-	}
-	bytes_done(&now);
-}
+/* ---- the notes --------------------------------------------------------------------------- */
 
 /* A recording is finished again when its bundle is there: once is enough. */
 void runtime_process_note(struct runtime_process *p, struct capture_result *r)

@@ -59,8 +59,10 @@ struct runtime_process {
 	bool is_noted;
 	/* It has ended: nothing else is kept of it. */
 	bool is_packed, shows_no_code;
-	struct bytes packed; /* a zstd frame with the log, if anything was read */
-	size_t log_bytes;    /* unpacked */
+	struct bytes packed; /* a zstd frame with the log, if anything was read; see `writes` */
+	size_t log_bytes;    /* of the log then */
+	size_t n_written;    /* bytes of the log that are in the file already */
+	uint64_t written_ns; /* when */
 };
 
 /* What a reading is given: of the process, while it is not locked. */
@@ -91,18 +93,22 @@ void runtime_process_end_turn(struct runtime_process *p, struct runtime_turn *t)
 void runtime_process_done(struct runtime_process *p);
 
 /* ---- runtime_pack.c: what was read ------------------------------------------------------------
- */
+ *
+ * Records are those of reader/recorded_code.h. */
 
-/* The process has ended, and is `busy`: what is still to be written is, and all is packed. */
-void runtime_process_pack(struct runtime_process *p);
+/* The process has ended, and is `busy`: what is still to be written is, and all is packed: into
+ * *records what these do not have yet, or, if that is NULL, to be kept. */
+void runtime_process_pack(struct runtime_process *p, struct bytes *records);
 /* With the lock: frees what only a running process needs. */
 void runtime_process_packed(struct runtime_process *p);
 /* One that was packed is there again, as its number is; with the lock. */
 void runtime_process_unpack(struct runtime_process *p);
-/* True if something was read of it. */
+/* True if something was read of it that is kept here. */
 bool runtime_process_has_log(const struct runtime_process *p);
-/* Appends it to the section RUNTIME_CODE_FEATURE (functions.h). */
-void runtime_process_add(const struct runtime_process *p, struct bytes *section);
+/* True if what is not written yet is much, or waits for long. */
+bool runtime_process_is_due(const struct runtime_process *p, uint64_t now_ns);
+/* Appends what is not written yet to the records; `busy` or at the end. */
+void runtime_process_write(struct runtime_process *p, uint64_t now_ns, struct bytes *records);
 /* Adds what the user is to know of it to the notes, once. */
 void runtime_process_note(struct runtime_process *p, struct capture_result *r);
 

@@ -22,10 +22,14 @@
 #include "capture/runtime_process.h"
 #include "capture/session.h"
 #include "capture/v8_watch.h"
+#include "reader/format.h"
 #include "runtimes/runtimes.h"
 
 /* Limits: of processes, of methods and of code that stacks may name. */
 enum { PROCESSES_MAX = 4096, METHODS_MAX = 1 << 16, PLACES_MAX = 1 << 16 };
+
+/* Of records that wait to be taken: no more are made. */
+enum { READY_BYTES = 8 << 20 };
 
 /* Parts of pages that count as one place. */
 enum { LINE_BYTES = 64 };
@@ -53,6 +57,11 @@ struct runtime_watch {
 	uint64_t second, scans; /* searched in that second */
 	size_t reuse;		/* where to look for one that can be forgotten */
 	size_t left_out;	/* processes for which there was no room */
+	bool writes;
+	struct bytes ready; /* records */
+	bool lacks_memory;  /* for some of them */
+	unsigned file;	    /* how many have begun */
+	uint16_t frame;	    /* the number of the last one in it */
 };
 
 static uint64_t now_ns(clockid_t clock)
@@ -358,14 +367,52 @@ static void take_turn(struct runtime_watch *w, struct runtime_process *p)
 	runtime_process_end_turn(p, &t);
 }
 
+/* With the lock. Without memory for them they are lost. */
+static void put_ready(struct runtime_watch *w, struct bytes *records)
+{
+	if (!records->failed)
+		bytes_put(&w->ready, records->vec.v, records->vec.n);
+	w->lacks_memory |= records->failed || w->ready.failed;
+	w->ready.failed = false;
+	bytes_done(records);
+}
+
 /* Called with the lock, which is released meanwhile. */
 static void pack(struct runtime_watch *w, struct runtime_process *p)
 {
+	struct bytes records = {0};
+
 	p->busy = true;
 	pthread_mutex_unlock(&w->lock);
-	runtime_process_pack(p);
+	runtime_process_pack(p, w->writes ? &records : NULL);
 	pthread_mutex_lock(&w->lock);
+	put_ready(w, &records);
 	runtime_process_packed(p);
+}
+
+/* Likewise: what was read since the last time. */
+static void write_log(struct runtime_watch *w, struct runtime_process *p, uint64_t now)
+{
+	const unsigned file = w->file;
+	struct bytes records = {0};
+
+	p->busy = true;
+	pthread_mutex_unlock(&w->lock);
+	runtime_process_write(p, now, &records);
+	pthread_mutex_lock(&w->lock);
+	put_ready(w, &records);
+	p->busy = false;
+	if (file != w->file)
+		p->n_written = 0;
+}
+
+/* What of it can be written; NULL: nothing yet, or nobody takes what is ready. */
+static struct runtime_process *next_due(const struct runtime_watch *w, uint64_t now)
+{
+	for (size_t i = 0; w->writes && w->ready.vec.n < READY_BYTES && i < w->processes.n; i++)
+		if (runtime_process_is_due(w->processes.v[i], now))
+			return w->processes.v[i];
+	return NULL;
 }
 
 /* A process that has ended a while ago, so that all records of it were read; NULL: none has. */
@@ -420,6 +467,8 @@ static void *reads(void *arg)
 			take_turn(w, p);
 		else if ((p = next_ended(w, now_ns(CLOCK_MONOTONIC))) != NULL)
 			pack(w, p);
+		else if ((p = next_due(w, now_ns(CLOCK_MONOTONIC))) != NULL)
+			write_log(w, p, now_ns(CLOCK_MONOTONIC));
 		else
 			pthread_cond_timedwait(&w->wake, &w->lock, &until);
 	}
@@ -429,7 +478,7 @@ static void *reads(void *arg)
 
 /* ---- the whole --------------------------------------------------------------------------- */
 
-int runtime_watch_new(struct runtime_watch **ret, struct err *err)
+int runtime_watch_new(struct runtime_watch **ret, bool writes, struct err *err)
 {
 	struct runtime_watch *w = calloc(1, sizeof *w);
 	pthread_condattr_t attr;
@@ -437,6 +486,7 @@ int runtime_watch_new(struct runtime_watch **ret, struct err *err)
 
 	if (!w)
 		return err_nomem(err);
+	w->writes = writes;
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -464,7 +514,46 @@ static void end_thread(struct runtime_watch *w)
 	w->has_thread = false;
 }
 
-void runtime_watch_finish(struct runtime_watch *w, struct bytes *section, struct capture_result *r)
+/* In the order in which they are written. */
+static void number_frames(struct runtime_watch *w, struct bytes *records)
+{
+	struct recorded_code h;
+
+	for (size_t at = 0; at < records->vec.n; at += h.header.size) {
+		memcpy(&h, records->vec.v + at, sizeof h);
+		w->frame += h.packed && !h.at;
+		h.frame = w->frame;
+		memcpy(records->vec.v + at, &h, sizeof h);
+	}
+}
+
+void runtime_watch_take(struct runtime_watch *w, struct bytes *records)
+{
+	if (!w)
+		return;
+	pthread_mutex_lock(&w->lock);
+	number_frames(w, &w->ready);
+	bytes_put(records, w->ready.vec.v, w->ready.vec.n);
+	bytes_done(&w->ready);
+	w->ready = (struct bytes){0};
+	w->lacks_memory |= records->failed;
+	pthread_mutex_unlock(&w->lock);
+}
+
+void runtime_watch_begin_file(struct runtime_watch *w)
+{
+	if (!w)
+		return;
+	pthread_mutex_lock(&w->lock);
+	w->file++;
+	w->frame = 0;
+	w->ready.vec.n = 0; /* the process that ends the last file has it, too */
+	for (size_t i = 0; i < w->processes.n; i++)
+		w->processes.v[i]->n_written = 0;
+	pthread_mutex_unlock(&w->lock);
+}
+
+void runtime_watch_finish(struct runtime_watch *w, struct bytes *records, struct capture_result *r)
 {
 	end_thread(w);
 	pthread_mutex_lock(&w->lock);
@@ -479,8 +568,7 @@ void runtime_watch_finish(struct runtime_watch *w, struct bytes *section, struct
 		if (p->v8.v8)
 			v8_watch_read(&p->v8, p->pid, &(struct v8_todo){0}, true, &p->log);
 		runtime_process_note(p, r);
-		if (runtime_process_has_log(p))
-			runtime_process_add(p, section);
+		runtime_process_write(p, now_ns(CLOCK_MONOTONIC), &w->ready);
 	}
 	if (w->left_out)
 		capture_note(r,
@@ -488,7 +576,15 @@ void runtime_watch_finish(struct runtime_watch *w, struct bytes *section, struct
 			     "%d had such: it has no names",
 			     w->left_out, PROCESSES_MAX);
 	w->left_out = 0;
+	if (w->lacks_memory || w->ready.failed)
+		capture_note(r,
+			     "there was no memory for code that runtimes made: some of it has no "
+			     "names");
+	w->lacks_memory = false;
 	pthread_mutex_unlock(&w->lock);
+	runtime_watch_take(w, records);
+	if (w->frame)
+		recorded_code_put_mark(records, w->frame);
 }
 
 /* The last one takes its place. */
@@ -562,6 +658,7 @@ void runtime_watch_free(struct runtime_watch *w)
 		free(p);
 	}
 	vec_done(&w->processes);
+	bytes_done(&w->ready);
 	hash_done(&w->by_pid);
 	pthread_cond_destroy(&w->wake);
 	pthread_mutex_destroy(&w->lock);

@@ -8,6 +8,7 @@
 #ifndef CAPTURE_RUNTIME_WATCH_H
 #define CAPTURE_RUNTIME_WATCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,14 +19,21 @@
 
 struct runtime_watch; /* opaque */
 
-/* Starts the thread. Returns 0, or negative with *err. */
-int runtime_watch_new(struct runtime_watch **ret, struct err *err);
+/* Starts the thread. `writes`: what is read becomes records at once, for runtime_watch_take().
+ * Returns 0, or negative with *err. */
+int runtime_watch_new(struct runtime_watch **ret, bool writes, struct err *err);
 /* The next two take what the recording's thread has read; NULL is allowed, then they do nothing. */
 void runtime_watch_record(struct runtime_watch *w, const uint8_t *rec, size_t n);
 void runtime_watch_sample(struct runtime_watch *w, const struct sample_facts *f);
-/* Reads for the last time, ends the thread, and appends the section RUNTIME_CODE_FEATURE
- * (functions.h); nothing, if nothing was read. Adds notes for the user to *r. */
-void runtime_watch_finish(struct runtime_watch *w, struct bytes *section, struct capture_result *r);
+/* Appends the records (reader/recorded_code.h) that are ready; NULL is allowed. */
+void runtime_watch_take(struct runtime_watch *w, struct bytes *records);
+/* Appends a record that holds none, with the number of the last frame: see there. */
+void recorded_code_put_mark(struct bytes *records, uint16_t frame);
+/* Another file begins: it needs all that is known of the processes that run. NULL is allowed. */
+void runtime_watch_begin_file(struct runtime_watch *w);
+/* Reads for the last time, ends the thread, and appends the records of all that is not written yet;
+ * none, if nothing was read. Adds notes for the user to *r. */
+void runtime_watch_finish(struct runtime_watch *w, struct bytes *records, struct capture_result *r);
 /* What was read of processes that had ended before that time, and a while ago, is needed no more: a
  * later file has no samples of them. */
 void runtime_watch_forget(struct runtime_watch *w, uint64_t time_ns);

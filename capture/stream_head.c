@@ -3,6 +3,7 @@
 
 #include "capture/attr.h"
 #include "capture/perfdata.h"
+#include "capture/runtime_watch.h"
 #include "reader/format.h"
 
 static void put_header(struct bytes *out, uint32_t type, size_t size)
@@ -63,6 +64,8 @@ int perfdata_stream_head(const struct perfdata_facts *facts, struct bytes *out, 
 
 	memcpy(h.magic, PERFDATA_MAGIC, sizeof h.magic);
 	bytes_put(out, &h, sizeof h);
+	if (facts->may_hold_code)
+		recorded_code_put_mark(out, 0); /* code comes behind what needs it */
 	for (size_t i = 0; i < facts->n_events && !rc; i++)
 		rc = put_attr(&facts->events[i], out, err);
 	for (size_t i = 0; i < facts->n_events; i++)

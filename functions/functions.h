@@ -370,13 +370,12 @@ int jit_cursor_memory(struct jit_cursor *c, const struct perf_sample *s, const s
 		      struct err *err);
 /* True if the process of the sample has one, or the recording holds code of it. */
 bool jit_codes_describe(const struct jit_codes *j, const struct perf_sample *s);
-/* Takes the section RUNTIME_CODE_FEATURE of the recording, whose bytes must stay: u32 magic, u32
- * version; then for each process u32 pid, u32 flags (0), u64 bytes unpacked, u64 bytes packed, and
- * these: a jitdump in a zstd frame with checksum, which is unpacked when it is first needed. Call
- * it before other threads use *j. Returns 0, -ERR_NOMEM, or -ERR_DAMAGED or -ERR_UNSUPPORTED with
- * *err: then what comes before is used. */
+/* Takes a section of code that the recording holds (reader/reader.h): what
+ * perf_file_recorded_code() returns, then the feature RUNTIME_CODE_FEATURE. Its bytes must stay.
+ * Several jitdumps of a process are one after another; they are unpacked when they are first
+ * needed. Call it before other threads use *j. Returns 0, -ERR_NOMEM, or -ERR_DAMAGED or
+ * -ERR_UNSUPPORTED with *err: then what comes before is used. */
 enum { RUNTIME_CODE_FEATURE = 208 }; /* bit of the recording's header */
-enum { RUNTIME_CODE_MAGIC = 0x43525355 /* "USRC" */, RUNTIME_CODE_VERSION = 1 };
 int jit_codes_give(struct jit_codes *j, const uint8_t *data, size_t n, struct err *err);
 /* What the recording holds of the process; *ret is NULL if there is none. Returns 0 or -ERR_NOMEM.
  */

@@ -73,13 +73,17 @@ struct jit_run {
 	const uint64_t *replaced; /* see struct jit_memory */
 };
 
-/* Of one process. */
+/* Of one process; a recorder that writes while it records leaves several, one after another. */
 struct jit_recorded_dump {
 	uint32_t pid;
 	const uint8_t *packed; /* zstd */
 	size_t n_packed, n;    /* bytes, before and after unpacking */
+	uint32_t next;	       /* index of the next one; HASH_NONE: it is the last */
+	/* Of the first one: */
+	uint32_t last;	/* index */
+	uint64_t n_all; /* bytes of all, unpacked */
 	bool is_open;
-	struct jitdump *dump; /* NULL: not unpacked yet, or damaged */
+	struct jitdump *dump; /* all of them; NULL: not unpacked yet, or damaged */
 };
 
 /* Zero-initialize. */
@@ -132,7 +136,7 @@ void jit_pages_done(struct jitdump *j);
 struct jit_recorded {
 	VEC(struct jit_recorded_dump) dumps;
 	size_t n_damaged;	  /* of those that were opened */
-	struct hash_table by_pid; /* -> index in dumps */
+	struct hash_table by_pid; /* -> index in dumps of the first one */
 };
 /* Reads the section, whose bytes must stay. Returns 0, -ERR_NOMEM, or -ERR_DAMAGED: what comes
  * before the damage is used. */

@@ -65,22 +65,32 @@ static bool may_have_tracepoints(const struct perf_file *f)
 	return perf_file_info(f)->is_pipe;
 }
 
-/* The code of runtimes that the recording holds. Damage is noted: the rest has names all the same.
- */
-static int give_runtime_code(struct loaded *p, struct err *err)
+static int give_code(struct loaded *p, const uint8_t *section, size_t n, struct err *err)
 {
-	size_t n;
-	const uint8_t *data = perf_file_info(p->file)->is_pipe
-				      ? NULL
-				      : perf_file_feature(p->file, RUNTIME_CODE_FEATURE, &n);
 	struct err bad;
-	int rc = data ? jit_codes_give(p->jit, data, n, &bad) : 0;
+	int rc = section ? jit_codes_give(p->jit, section, n, &bad) : 0;
 
 	if (rc == -ERR_NOMEM)
 		return err_nomem(err);
 	if (rc)
 		loaded_note(p, "%s %s: code of runtimes may have no names", bad.source, bad.what);
 	return 0;
+}
+
+/* The code of runtimes that the recording holds: what was written while it ran, and at its end.
+ * Damage is noted: the rest has names all the same. */
+static int give_runtime_code(struct loaded *p, struct err *err)
+{
+	const uint8_t *code;
+	size_t n;
+	int rc = perf_file_recorded_code(p->file, &code, &n, err);
+
+	if (!rc)
+		rc = give_code(p, code, n, err);
+	if (rc || perf_file_info(p->file)->is_pipe)
+		return rc;
+	code = perf_file_feature(p->file, RUNTIME_CODE_FEATURE, &n);
+	return give_code(p, code, n, err);
 }
 
 int pipeline_load(struct loaded *p, const struct load_options *opt, struct err *err)

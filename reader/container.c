@@ -8,6 +8,7 @@
 
 #include "reader/file.h"
 #include "reader/format.h"
+#include "reader/record.h"
 #include "reader/record_stream.h"
 #include "reader/byte_source.h"
 
@@ -516,6 +517,7 @@ static int open_file(struct perf_file *f)
 	rc = rc ? rc : read_event_types(f, h.event_types);
 	rc = rc ? rc : file_settle_names(f);
 	f->rounds_hold = true;
+	f->records = data;
 	rc = rc ? rc : init_map_stream(f);
 	rc = rc ? rc : main_stream(f, data.offset, data.offset + data.size);
 	if (!rc && f->features->v[FEATURE_DIR_FORMAT].present)
@@ -525,14 +527,25 @@ static int open_file(struct perf_file *f)
 
 static int open_pipe(struct perf_file *f)
 {
+	enum {
+		HEADER = sizeof(struct perfdata_pipe_header),
+		HEAD = HEADER + sizeof(struct recorded_code)
+	};
 	struct byte_source *s = &f->source;
-	uint8_t header[sizeof(struct perfdata_pipe_header)];
-	ssize_t n = byte_source_read(s, header, sizeof header, &f->err);
+	uint8_t header[HEADER];
+	ssize_t n = s->seekable ? 0 : byte_source_peek(s, HEAD, &f->err);
 
+	/* What comes at its end is needed from the beginning on. */
+	if (n == HEAD && recorded_code_is(s->head + HEADER, HEAD - HEADER))
+		n = byte_source_spool(s, &f->err);
+	if (n >= 0)
+		n = byte_source_read(s, header, sizeof header, &f->err);
 	if (n < 0)
 		return (int)n;
 	f->info.is_pipe = true;
 	f->rounds_hold = true;
+	if (s->seekable)
+		f->records = (struct perfdata_section){sizeof header, s->size - sizeof header};
 	return main_stream(f, sizeof header, s->seekable ? s->size : UINT64_MAX);
 }
 

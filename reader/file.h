@@ -53,6 +53,7 @@ enum note {
 	NOTE_TRACING,
 	NOTE_CHAINS,
 	NOTE_SWITCHES,
+	NOTE_CODE,
 	NOTE_SKIPS, /* one per reason: NOTE_SKIPS + enum perf_skip */
 	NOTE_N = NOTE_SKIPS + PERF_SKIP_N,
 };
@@ -76,6 +77,10 @@ struct perf_file {
 	bool is_big_endian;
 	bool is_v1;		      /* of before Linux 3.3 or so */
 	struct perfdata_section data; /* of a file, as its header says */
+	/* Where records are, as far as the file reaches; size 0: it is read as it comes. */
+	struct perfdata_section records;
+	VEC(uint8_t) code;   /* recorded_code.c */
+	uint64_t n_code_cut; /* frames that are not whole */
 
 	struct arena arena; /* what lives until close */
 	VEC(const char *) notes;

@@ -15,6 +15,7 @@
 #include "reader/growth_event.h"
 #include "reader/heap_event.h"
 #include "reader/packed_switches.h"
+#include "reader/recorded_code.h"
 #include "reader/stacks_event.h"
 #include "reader/switch_marks.h"
 

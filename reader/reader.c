@@ -111,6 +111,7 @@ void perf_file_close(struct perf_file *f)
 	machine_free(f->machine);
 	byte_source_close(&f->source);
 	vec_done(&f->notes);
+	vec_done(&f->code);
 	vec_done(&f->task_ends);
 	arena_done(&f->arena);
 	free(f);

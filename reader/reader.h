@@ -480,6 +480,14 @@ size_t perf_file_task_ends(const struct perf_file *f, const struct perf_task_end
  * until close; of pipes, whose records can replace a section, only until the next read. */
 const uint8_t *perf_file_feature(const struct perf_file *f, unsigned bit, size_t *size);
 
+/* The code that capture wrote while it recorded, as a section: u32 magic, u32 version; then for
+ * each zstd frame u32 pid, u32 flags (0), u64 bytes of the jitdump in it, u64 bytes of the frame,
+ * and these. *ret is NULL if there is none, or if the recording is a stream that cannot be read
+ * twice. Valid until close. Returns 0, or -ERR_NOMEM with *err. */
+enum { RUNTIME_CODE_MAGIC = 0x43525355 /* "USRC" */, RUNTIME_CODE_VERSION = 1 };
+int perf_file_recorded_code(struct perf_file *f, const uint8_t **ret, size_t *size,
+			    struct err *err);
+
 /* Appends the fields of a tracepoint's sample as text, cleaned, by the tracepoint's print format,
  * as perf script prints them. Returns false if the recording does not describe the tracepoint. Only
  * for files opened with trace_fields, while the sample's batch is held, from one thread at a time;

@@ -51,6 +51,8 @@ int apply_event_type(struct perf_file *f, struct record_view *v)
 
 	if (switches_are_packed(&v->b))
 		return unpack_switches(f, v);
+	if (recorded_code_is(v->b.data, (size_t)(v->b.end - v->b.data)))
+		return note_recorded_code(f);
 	f->names_dirty = true;
 	return names_by_config(f, PERF_TYPE_TRACEPOINT, config, (const char *)v->b.p, n)
 		       ? err_nomem(&f->err)

@@ -17,6 +17,7 @@
 
 #include "capture/attr.h"
 #include "capture/runtime_watch.h"
+#include "reader/recorded_code.h"
 
 static uint8_t *code;
 enum { CODE_BYTES = 4096 };
@@ -83,18 +84,36 @@ static void forks(struct runtime_watch *w, uint32_t pid, uint32_t parent, uint64
 	bytes_done(&b);
 }
 
+/* How many frames the records hold; all are of this process. */
+static size_t count(const struct bytes *records, uint32_t pid)
+{
+	struct recorded_code h;
+	size_t n = 0;
+
+	for (size_t at = 0; at < records->vec.n; at += h.header.size) {
+		assert_true(at + sizeof h <= records->vec.n);
+		memcpy(&h, records->vec.v + at, sizeof h);
+		assert_memory_equal(h.magic, RECORDED_CODE_MAGIC, 8);
+		assert_true(h.header.size >= RECORDED_CODE_BYTES_MIN && h.header.size % 8 == 0);
+		if (h.packed)
+			assert_int_equal(h.pid, pid);
+		n += h.packed && !h.at;
+	}
+	return n;
+}
+
 /* Is the code copied, after a sample there? */
 static bool is_copied(struct runtime_watch *w)
 {
 	const struct sample_facts f = {.pid = (uint32_t)getpid(), .ip = (uintptr_t)code + 16};
 	struct capture_result r = {0};
-	struct bytes section = {0};
+	struct bytes records = {0};
 	bool any;
 
 	runtime_watch_sample(w, &f);
-	runtime_watch_finish(w, &section, &r);
-	any = section.vec.n > 0;
-	bytes_done(&section);
+	runtime_watch_finish(w, &records, &r);
+	any = count(&records, (uint32_t)getpid()) > 0;
+	bytes_done(&records);
 	runtime_watch_free(w);
 	return any;
 }
@@ -104,7 +123,7 @@ static struct runtime_watch *begin(void)
 	struct runtime_watch *w = NULL;
 	struct err err = {0};
 
-	assert_int_equal(runtime_watch_new(&w, &err), 0);
+	assert_int_equal(runtime_watch_new(&w, false, &err), 0);
 	return w;
 }
 
@@ -169,36 +188,15 @@ static void exits(struct runtime_watch *w, uint32_t pid, uint64_t time_ns)
 	bytes_done(&b);
 }
 
-static uint32_t number(const struct bytes *section, size_t at)
-{
-	uint32_t v = 0;
-
-	assert_true(at + sizeof v <= section->vec.n);
-	memcpy(&v, section->vec.v + at, sizeof v);
-	return v;
-}
-
-/* How many processes are in the section; all are this one. */
-static size_t count(const struct bytes *section, uint32_t pid)
-{
-	size_t n = 0;
-
-	for (size_t at = 8; at < section->vec.n; n++) {
-		assert_int_equal(number(section, at), pid);
-		at += 24 + number(section, at + 16);
-	}
-	return n;
-}
-
 static size_t finish(struct runtime_watch *w, uint32_t pid)
 {
 	struct capture_result r = {0};
-	struct bytes section = {0};
+	struct bytes records = {0};
 	size_t n;
 
-	runtime_watch_finish(w, &section, &r);
-	n = count(&section, pid);
-	bytes_done(&section);
+	runtime_watch_finish(w, &records, &r);
+	n = count(&records, pid);
+	bytes_done(&records);
 	runtime_watch_free(w);
 	return n;
 }
@@ -279,13 +277,77 @@ static void others_run(void **state)
 	assert_true(is_copied(w));
 }
 
+static size_t taken(struct runtime_watch *w, uint32_t pid)
+{
+	struct bytes records = {0};
+	size_t n;
+
+	runtime_watch_take(w, &records);
+	n = count(&records, pid);
+	bytes_done(&records);
+	return n;
+}
+
+/* Waits for records of what was read; 0: none came. */
+static size_t wait_for_some(struct runtime_watch *w, uint32_t pid)
+{
+	size_t n = 0;
+
+	for (int i = 0; i < 4 * TRIES && !n; i++) {
+		usleep(TRY_US);
+		n = taken(w, pid);
+	}
+	return n;
+}
+
+/* What is read is written while its process runs, once; another file gets it again. */
+static void is_written_while_it_runs(void **state)
+{
+	const uint32_t pid = (uint32_t)getpid();
+	const struct sample_facts f = {.pid = pid, .ip = (uintptr_t)code + 16};
+	struct runtime_watch *w = NULL;
+	struct err err = {0};
+
+	(void)state;
+	assert_int_equal(runtime_watch_new(&w, true, &err), 0);
+	maps_code(w, pid, 100);
+	runtime_watch_sample(w, &f);
+	assert_int_equal(wait_for_some(w, pid), 1);
+	assert_int_equal(wait_for_some(w, pid), 0);
+	runtime_watch_begin_file(w);
+	assert_int_equal(wait_for_some(w, pid), 1);
+	assert_int_equal(finish(w, pid), 0);
+}
+
+/* And of one that has ended nothing is kept. */
+static void ended_is_written(void **state)
+{
+	struct runtime_watch *w = NULL;
+	struct err err = {0};
+	uint32_t pid;
+
+	(void)state;
+	assert_int_equal(runtime_watch_new(&w, true, &err), 0);
+	pid = has_ended(w);
+	assert_int_equal(wait_for_some(w, pid), 1);
+	usleep(TRIES * TRY_US);
+	assert_int_equal(taken(w, pid), 0);
+	assert_int_equal(finish(w, pid), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(exec_comes_late),	 cmocka_unit_test(exec_ends_what_was),
-		cmocka_unit_test(fork_comes_late),	 cmocka_unit_test(fork_comes_after_exec),
-		cmocka_unit_test(ended_is_kept),	 cmocka_unit_test(ended_is_forgotten),
-		cmocka_unit_test(number_is_given_again), cmocka_unit_test(others_run),
+		cmocka_unit_test(exec_comes_late),
+		cmocka_unit_test(exec_ends_what_was),
+		cmocka_unit_test(fork_comes_late),
+		cmocka_unit_test(fork_comes_after_exec),
+		cmocka_unit_test(ended_is_kept),
+		cmocka_unit_test(ended_is_forgotten),
+		cmocka_unit_test(number_is_given_again),
+		cmocka_unit_test(others_run),
+		cmocka_unit_test(is_written_while_it_runs),
+		cmocka_unit_test(ended_is_written),
 	};
 
 	code = mmap(NULL, CODE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

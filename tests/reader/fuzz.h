@@ -29,6 +29,24 @@ static inline void fuzz_space(const struct address_space *as, uint64_t ip)
 	}
 }
 
+/* Frames that are as long as they say, and no more. */
+static inline void fuzz_code(struct perf_file *f)
+{
+	const uint8_t *code;
+	uint64_t packed;
+	size_t n, at = 8;
+	struct err err;
+
+	FUZZ_CHECK(!perf_file_recorded_code(f, &code, &n, &err));
+	FUZZ_CHECK(!code == !n);
+	for (; at < n; at += 24 + packed) {
+		FUZZ_CHECK(n - at >= 24);
+		memcpy(&packed, code + at + 16, sizeof packed);
+		FUZZ_CHECK(packed && packed <= n - at - 24);
+	}
+	(void)fuzz_sum_bytes(code, n);
+}
+
 static inline uint64_t fuzz_regs(const struct perf_regs *r)
 {
 	uint64_t v, sum = 0;
@@ -153,6 +171,7 @@ static inline struct perf_file_stats fuzz_read_how(const char *path, struct fuzz
 		FUZZ_CHECK(rc < 0 && err.what[0]);
 		return st;
 	}
+	fuzz_code(f);
 	while ((rc = perf_file_read(f, &batch, &err)) > 0) {
 		FUZZ_CHECK(batch->n > 0);
 		for (size_t i = 0; i < batch->n; i++) {

@@ -269,13 +269,56 @@ static void test_section_damage(void **state)
 	code_log_done(&log);
 }
 
+/* What a recorder wrote while it recorded: one jitdump after the other, of which one may be
+ * damaged.
+ */
+static void test_several(void **state)
+{
+	static const uint8_t later[16] = {0x90};
+	enum { LATER = 0x5000 };
+
+	(void)state;
+	for (int damaged = 0; damaged < 3; damaged++) {
+		struct func_cursor cursor = {0};
+		struct code_log log, more;
+		struct jit_codes *codes;
+		const struct jitdump *d;
+		size_t n, n_more;
+		uint8_t *s, *t;
+
+		fill(&log);
+		code_log_begin(&more, PID, 500);
+		code_log_add(&more, 500,
+			     &(struct code_log_piece){.start = LATER,
+						      .size = sizeof later,
+						      .name = "later",
+						      .code = later});
+		s = section_of(log.bytes.v, log.bytes.n, &n);
+		t = section_of(more.bytes.v, more.bytes.n, &n_more);
+		if (damaged)
+			(damaged == 1 ? s : t)[(damaged == 1 ? n : n_more) - 1] ^= 1;
+		assert_int_equal(jit_codes_new(&codes, NULL, true, NULL), 0);
+		assert_int_equal(jit_codes_give(codes, s, n, NULL), 0);
+		assert_int_equal(jit_codes_give(codes, t, n_more, NULL), 0);
+		assert_int_equal(jit_codes_recorded(codes, PID, &d, NULL), 0);
+		assert_non_null(d);
+		assert_int_equal(!jitdump_find(d, START + 17, 0, &cursor), damaged == 1);
+		assert_int_equal(!jitdump_find(d, LATER + 3, 0, &cursor), damaged == 2);
+		assert_int_equal(jit_codes_damaged(codes), damaged != 0);
+		jit_codes_free(codes);
+		free(s);
+		free(t);
+		code_log_done(&log);
+		code_log_done(&more);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip),
-		cmocka_unit_test(test_pages),
-		cmocka_unit_test(test_damage),
-		cmocka_unit_test(test_section_damage),
+		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_pages),
+		cmocka_unit_test(test_damage),	   cmocka_unit_test(test_section_damage),
+		cmocka_unit_test(test_several),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

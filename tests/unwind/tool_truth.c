@@ -332,12 +332,12 @@ static int run(struct truth *t, struct perf_file *f, struct unwinder *u)
 static struct jit_codes *recorded_code(struct perf_file *f)
 {
 	struct jit_codes *codes = NULL;
+	const uint8_t *data;
 	size_t n;
-	const uint8_t *data = perf_file_feature(f, RUNTIME_CODE_FEATURE, &n);
 	struct err err;
 
-	if (!data || jit_codes_new(&codes, NULL, true, &err) ||
-	    jit_codes_give(codes, data, n, &err))
+	if (perf_file_recorded_code(f, &data, &n, &err) || !data ||
+	    jit_codes_new(&codes, NULL, true, &err) || jit_codes_give(codes, data, n, &err))
 		return NULL;
 	return codes;
 }

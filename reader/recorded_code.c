@@ -1,0 +1,215 @@
+/* recorded_code.c - code in the data section, made into the section that jit_codes_give() takes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "reader/file.h"
+#include "reader/format.h"
+#include "reader/reader.h"
+#include "reader/record.h"
+#include "reader/splitter.h"
+
+enum { HEADER = sizeof(struct recorded_code), ENTRY_HEAD = 24, SECTION_HEAD = 8 };
+
+struct collecting {
+	struct perf_file *f;
+	uint8_t rec[UINT16_MAX + 1];
+	size_t entry; /* where in `code` the frame at hand has its head; 0: there is none */
+	uint64_t packed;
+	uint32_t pid;
+	uint16_t frame; /* the last one's number */
+};
+
+static int put(struct perf_file *f, const void *p, size_t n)
+{
+	if (vec_reserve(&f->code, f->code.n + n))
+		return err_nomem(&f->err);
+	memcpy(f->code.v + f->code.n, p, n);
+	f->code.n += n;
+	return 0;
+}
+
+static int put_head(struct collecting *c, uint64_t bytes)
+{
+	static const uint32_t magic[2] = {RUNTIME_CODE_MAGIC, RUNTIME_CODE_VERSION};
+	const uint32_t whose[2] = {c->pid, 0};
+	const uint64_t sizes[2] = {bytes, c->packed};
+	int rc = c->f->code.n ? 0 : put(c->f, magic, sizeof magic);
+
+	c->entry = c->f->code.n;
+	rc = rc ? rc : put(c->f, whose, sizeof whose);
+	return rc ? rc : put(c->f, sizes, sizeof sizes);
+}
+
+/* A frame of which something is missing is none. */
+static void drop_open(struct collecting *c)
+{
+	if (!c->entry)
+		return;
+	c->f->code.n = c->entry;
+	c->entry = 0;
+	c->f->n_code_cut++;
+}
+
+/* Begins a frame; where numbers are missing others were lost. */
+static int begin(struct collecting *c, const struct recorded_code *h)
+{
+	drop_open(c);
+	c->f->n_code_cut += (uint16_t)(h->frame - c->frame - 1);
+	c->frame = h->frame;
+	c->pid = h->pid;
+	c->packed = h->packed;
+	return put_head(c, h->bytes);
+}
+
+static bool continues(const struct collecting *c, const struct recorded_code *h)
+{
+	return c->entry && h->frame == c->frame && h->pid == c->pid && h->packed == c->packed &&
+	       h->at == c->f->code.n - c->entry - ENTRY_HEAD;
+}
+
+static int take_piece(struct collecting *c, struct buf b)
+{
+	struct recorded_code h = {0};
+	uint64_t n;
+	int rc = 0;
+
+	buf_seek(&b, offsetof(struct recorded_code, version));
+	h.version = buf_u16(&b);
+	h.frame = buf_u16(&b);
+	h.pid = buf_u32(&b);
+	h.bytes = buf_u64(&b);
+	h.packed = buf_u64(&b);
+	h.at = buf_u64(&b);
+	if (!h.packed && h.version == RECORDED_CODE_VERSION) { /* a mark */
+		drop_open(c);
+		c->f->n_code_cut += (uint16_t)(h.frame - c->frame);
+		c->frame = h.frame;
+		return 0;
+	}
+	if (h.version == RECORDED_CODE_VERSION && !h.at)
+		rc = begin(c, &h);
+	if (rc)
+		return rc;
+	if (h.version != RECORDED_CODE_VERSION || h.at >= h.packed || !continues(c, &h)) {
+		c->f->n_code_cut += !c->entry;
+		drop_open(c);
+		return 0;
+	}
+	n = h.packed - h.at < buf_left(&b) ? h.packed - h.at : buf_left(&b);
+	rc = put(c->f, b.p, (size_t)n);
+	if (h.at + n == h.packed)
+		c->entry = 0;
+	return rc;
+}
+
+bool recorded_code_is(const uint8_t *rec, size_t n)
+{
+	const size_t at = offsetof(struct recorded_code, magic);
+
+	return n >= HEADER && !memcmp(rec + at, RECORDED_CODE_MAGIC, 8);
+}
+
+static bool is_code(const uint8_t *rec, size_t n, bool swap)
+{
+	return recorded_code_is(rec, n) && header_at(rec, swap).type == RECORD_EVENT_TYPE;
+}
+
+int note_recorded_code(struct perf_file *f)
+{
+	if (!f->records.size)
+		file_note(f, NOTE_CODE,
+			  "code that runtimes made is in it, but cannot be used of a stream: write "
+			  "it to a file first, for names and whole stacks of that code");
+	return 0;
+}
+
+/* What it holds of the recorder's version may come as a record, in a pipe. */
+static bool is_by_capture(const struct perf_file *f)
+{
+	const char *version = f->info.version;
+
+	return f->info.is_pipe || (version && str_starts_with(version, "unspool "));
+}
+
+/* Behind damage: the next such record from off on, or `end`. */
+static uint64_t search(struct collecting *c, uint64_t off, uint64_t end)
+{
+	const size_t at = offsetof(struct recorded_code, magic);
+	struct err ignored;
+
+	while (off < end) {
+		const size_t want = end - off < sizeof c->rec ? (size_t)(end - off) : sizeof c->rec;
+		ssize_t n = byte_source_pread(&c->f->source, off, c->rec, want, &ignored);
+
+		for (ssize_t i = 0; i + HEADER <= n; i++)
+			if (c->rec[i + (ssize_t)at] == 0xff &&
+			    is_code(c->rec + i, HEADER, c->f->swap))
+				return off + (uint64_t)i;
+		if (n < HEADER)
+			break;
+		off += (uint64_t)n - HEADER + 1;
+	}
+	return end;
+}
+
+static int collect(struct collecting *c, uint64_t off, uint64_t end)
+{
+	struct perf_file *f = c->f;
+	struct err ignored;
+	int rc = 0;
+
+	while (!rc && off < end && end - off >= sizeof(struct perf_event_header)) {
+		const size_t want = end - off < HEADER ? (size_t)(end - off) : HEADER;
+		ssize_t n = byte_source_pread(&f->source, off, c->rec, want, &ignored);
+		struct perf_event_header h = {0};
+
+		if (n >= (ssize_t)sizeof h)
+			h = header_at(c->rec, f->swap);
+		if (h.size < sizeof h || h.size > end - off) {
+			off = search(c, off + 1, end);
+			continue;
+		}
+		if (is_code(c->rec, (size_t)n, f->swap)) {
+			n = byte_source_pread(&f->source, off, c->rec, h.size, &ignored);
+			if (n == h.size)
+				rc = take_piece(c, buf_make(c->rec, h.size, off, f->swap));
+		}
+		off += h.size;
+	}
+	drop_open(c);
+	return rc;
+}
+
+int perf_file_recorded_code(struct perf_file *f, const uint8_t **ret, size_t *size, struct err *err)
+{
+	struct collecting *c = calloc(1, sizeof *c);
+	int rc;
+
+	*ret = NULL;
+	*size = 0;
+	if (!c)
+		return err_nomem(err);
+	c->f = f;
+	f->code.n = 0;
+	rc = f->records.size && is_by_capture(f)
+		     ? collect(c, f->records.offset, f->records.offset + f->records.size)
+		     : 0;
+	if (f->n_code_cut && !f->stats.interrupted && !f->stats.truncated) {
+		f->stats.damaged = true;
+		file_note(
+			f, NOTE_CODE,
+			"of code that runtimes made %llu pieces are not whole: what they hold has "
+			"no names",
+			(unsigned long long)f->n_code_cut);
+	}
+	free(c);
+	if (rc)
+		*err = f->err;
+	if (f->code.n == SECTION_HEAD) /* nothing of it was whole */
+		f->code.n = 0;
+	*ret = f->code.n ? f->code.v : NULL;
+	*size = f->code.n;
+	return rc;
+}
