@@ -110,6 +110,14 @@ void pages_empty(void *p, size_t size)
 	memset(from, 0, size);
 }
 
+void pages_keep_few(void)
+{
+#ifdef __GLIBC__
+	/* A constant one, as glibc raises it to the size of what was freed. */
+	(void)mallopt(M_MMAP_THRESHOLD, 128 << 10);
+#endif
+}
+
 void pages_give_back(void)
 {
 #ifdef __GLIBC__

@@ -31,6 +31,10 @@ void pages_forget(const void *p, size_t size);
  * that are written again are small ones. */
 void pages_empty(void *p, size_t size);
 
+/* From now on what is larger than 128 KiB is the kernel's again as soon as it is freed: for
+ * programs that stay. */
+void pages_keep_few(void);
+
 /* Gives freed memory that malloc() keeps back to the kernel. Takes about a millisecond for some MB.
  */
 void pages_give_back(void);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/capabilities.h"
+#include "base/pages.h"
 #include "capture/account.h"
 #include "capture/perf_rights.h"
 #include "capture/child.h"
@@ -34,6 +35,7 @@
 #define ROUND_MIN_NS   100000000ull
 #define ROUND_SHARE    20
 #define POLL_MS	       100
+#define GIVE_BACK_NS   10000000000ull
 #define PROGRESS_NS    1000000000ull
 #define POLL_TOUCH_MS  20 /* missing stack pages cut all samples until they are touched */
 #define THREAD_MS      1  /* between the records that a thread's start makes */
@@ -338,6 +340,10 @@ static int drain_round(struct recording *r, uint64_t now, struct err *err)
 	if (!complete || (pending < ROUND_BYTES && now - r->round_start_ns < round_ns(r, now)))
 		return 0;
 	r->round_start_ns = now;
+	if (now >= r->give_back_ns) {
+		pages_give_back();
+		r->give_back_ns = now + GIVE_BACK_NS;
+	}
 	if (!r->flight.on && put_code(r))
 		return err_nomem(err);
 	return record_writer_end_round(r->drain.writer) ? err_nomem(err) : 0;
@@ -725,6 +731,7 @@ int capture_run(const struct capture_options *opt, volatile int *stop, struct ca
 	*ret = (struct capture_result){0};
 	if (!r)
 		return err_nomem(err);
+	pages_keep_few();
 	*r = (struct recording){.opt = opt, .stop = stop, .result = ret, .file.fd = -1};
 	r->child = (struct child){0, -1, -1};
 	r->session.cgroup_fd = -1;

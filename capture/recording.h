@@ -32,6 +32,7 @@ struct recording {
 	uint64_t end_ns;    /* of --duration; 0: none */
 	uint64_t enable_ns; /* -D: when samples begin; 0: they have */
 	uint64_t round_start_ns;
+	uint64_t give_back_ns; /* when memory that is free goes to the kernel again */
 	/* When the recording, or this part of it, began; when progress is to be reported next. */
 	uint64_t begin_ns, progress_ns;
 	uint64_t first_ns; /* when its samples began: later, with -D */

@@ -154,12 +154,11 @@ if os.uname().machine == "x86_64":
     run(["gcc", "jit.c", "-o", "jit"])
 
     def with_code(path):
-        """The processes whose code without a file the recording holds (functions.h)."""
-        data, pids, at = PerfData(path).features.get(208, b""), [], 8
-        while at < len(data):
-            pids.append(struct.unpack_from("<I", data, at)[0])
-            at += 24 + struct.unpack_from("<Q", data, at + 16)[0]
-        return pids
+        """The processes whose code without a file the recording holds (reader/recorded_code.h)."""
+        with open(path, "rb") as f:
+            data = f.read()
+        heads = [struct.unpack_from("<I3Q", data, m.start() + 12) for m in re.finditer(rb"\xffRTCODE\xff", data)]
+        return sorted({pid for pid, _, packed, at in heads if packed and not at})
 
     sh = subprocess.Popen(["sh"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
