@@ -59,6 +59,7 @@ static void pack_log(const struct code_log *log, size_t at, struct bytes *to)
 		out = (ZSTD_outBuffer){to->vec.v, room, 0};
 		ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL);
 		ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, 1);
+		ZSTD_CCtx_setPledgedSrcSize(zstd, head + n); /* small ones: small tables */
 		if (head)
 			rc = ZSTD_compressStream2(zstd, &out, &first, ZSTD_e_continue);
 		if (!ZSTD_isError(rc))

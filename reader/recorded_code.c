@@ -12,9 +12,14 @@
 
 enum { HEADER = sizeof(struct recorded_code), ENTRY_HEAD = 24, SECTION_HEAD = 8 };
 
+/* Small records are read many at a time, the contents of large ones are not. */
+enum { AHEAD_BYTES = 4096 };
+
 struct collecting {
 	struct perf_file *f;
-	uint8_t rec[UINT16_MAX + 1];
+	uint8_t rec[UINT16_MAX + 1], ahead[AHEAD_BYTES];
+	uint64_t ahead_off; /* of `ahead` in the file */
+	size_t n_ahead;
 	size_t entry; /* where in `code` the frame at hand has its head; 0: there is none */
 	uint64_t packed;
 	uint32_t pid;
@@ -154,6 +159,23 @@ static uint64_t search(struct collecting *c, uint64_t off, uint64_t end)
 	return end;
 }
 
+/* What is at off, *n bytes: HEADER of them or more, unless the file ends. */
+static const uint8_t *look(struct collecting *c, uint64_t off, size_t *n)
+{
+	const uint64_t end = c->ahead_off + c->n_ahead;
+	struct err ignored;
+
+	if (off < c->ahead_off || off + HEADER > end) {
+		ssize_t got =
+			byte_source_pread(&c->f->source, off, c->ahead, sizeof c->ahead, &ignored);
+
+		c->ahead_off = off;
+		c->n_ahead = got < 0 ? 0 : (size_t)got;
+	}
+	*n = c->n_ahead - (size_t)(off - c->ahead_off);
+	return c->ahead + (off - c->ahead_off);
+}
+
 static int collect(struct collecting *c, uint64_t off, uint64_t end)
 {
 	struct perf_file *f = c->f;
@@ -161,21 +183,19 @@ static int collect(struct collecting *c, uint64_t off, uint64_t end)
 	int rc = 0;
 
 	while (!rc && off < end && end - off >= sizeof(struct perf_event_header)) {
-		const size_t want = end - off < HEADER ? (size_t)(end - off) : HEADER;
-		ssize_t n = byte_source_pread(&f->source, off, c->rec, want, &ignored);
+		size_t n;
+		const uint8_t *p = look(c, off, &n);
 		struct perf_event_header h = {0};
 
-		if (n >= (ssize_t)sizeof h)
-			h = header_at(c->rec, f->swap);
+		if (n >= sizeof h)
+			h = header_at(p, f->swap);
 		if (h.size < sizeof h || h.size > end - off) {
 			off = search(c, off + 1, end);
 			continue;
 		}
-		if (is_code(c->rec, (size_t)n, f->swap)) {
-			n = byte_source_pread(&f->source, off, c->rec, h.size, &ignored);
-			if (n == h.size)
-				rc = take_piece(c, buf_make(c->rec, h.size, off, f->swap));
-		}
+		if (is_code(p, n, f->swap) &&
+		    byte_source_pread(&f->source, off, c->rec, h.size, &ignored) == h.size)
+			rc = take_piece(c, buf_make(c->rec, h.size, off, f->swap));
 		off += h.size;
 	}
 	drop_open(c);
