@@ -52,6 +52,12 @@ int main(int argc, char **argv)
 	return 0;
 }
 """
+BUSY = r"""
+#include <pthread.h>
+static volatile unsigned long sink;
+static void *work(void *a) { for (unsigned long i = 0; i < 2000000000UL; i++) sink += i; return a; }
+int main(void) { pthread_t t; pthread_create(&t, 0, work, 0); work(0); pthread_join(t, 0); return 0; }
+"""
 FORKS = "i=0; while [ $i -lt %d ]; do (:); i=$((i+1)); done"
 # Prints CPU seconds of a command and all it starts, wall seconds, and what the command printed.
 TIMED = """
@@ -91,11 +97,13 @@ def compare(a, dir_, what, program, recorders, sizes=True):
         cpu, took = (statistics.median(r[i] for r in runs[name]) for i in (0, 1))
         samples, lost = lost_of(a, dir_, data)
         print(f"  {name:48} cpu {cpu:7.2f} s {cpu / base:6.2f} x (+{cpu - base:6.2f} s)  wall {took / wall:5.2f} x  "
-              f"{os.path.getsize(os.path.join(dir_, data)) / 1e6:8.2f} MB  {samples} samples, {lost} lost", flush=True)
+              f"{os.path.getsize(os.path.join(dir_, data)) / 1e6:8.2f} MB  {samples} samples, {lost} lost ({100 * lost / max(samples + lost, 1):.1f} %), "
+              f"{os.path.getsize(os.path.join(dir_, data)) / max(samples, 1):.0f} bytes and {(cpu - base) / max(samples, 1) * 1e6:.0f} us of CPU a sample, "
+              f"{took - wall:+.2f} s to start and stop", flush=True)
 
 
 def section_recorders(a, dir_):
-    """Waits at 1,000 and 50,000 switches a second, forks, 2,000 threads."""
+    """Two busy threads at 99 to 20,000 Hz, waits at 1,000 and 50,000 switches a second, forks, 2,000 threads."""
     capture, perf = [f"{a.bin}/capture", "-q"], ["perf", "record", "-q", "-N", "-B"]
     with open(os.path.join(dir_, "switches.c"), "w") as f:
         f.write(SWITCHES)
@@ -104,6 +112,14 @@ def section_recorders(a, dir_):
              "perf -e sched:sched_switch --call-graph dwarf": [*perf, "-e", "sched:sched_switch", "--call-graph", "dwarf", "-o", "sw.perf", "--"]}
     for rate in (1000, 50000):
         compare(a, dir_, f"{rate} context switches a second", ["./switches", str(rate), "2"], waits)
+    with open(os.path.join(dir_, "busy.c"), "w") as f:
+        f.write(BUSY)
+    subprocess.run(["gcc", "-O1", "-g", "-pthread", "busy.c", "-o", "busy"], cwd=dir_, check=True)
+    for hz in ("99", "999", "20000"):
+        compare(a, dir_, f"two busy threads, {hz} Hz", ["./busy"],
+                {f"capture -F {hz}": [*capture, "-F", hz, "-o", "b.data", "--"],
+                 f"capture -F {hz} --bundle=none": [*capture, "-F", hz, "--bundle=none", "-o", "bn.data", "--"],
+                 f"perf record -F {hz} --call-graph dwarf": [*perf, "-F", hz, "--call-graph", "dwarf", "-o", "b.perf", "--"]})
     clocks = {"capture -F 99": [*capture, "-F", "99", "-o", "f.data", "--"],
               "capture -F 99 --no-touch": [*capture, "-F", "99", "--no-touch", "-o", "fn.data", "--"],
               "perf record -F 99 --call-graph dwarf": [*perf, "-F", "99", "--call-graph", "dwarf", "-o", "f.perf", "--"]}
