@@ -26,8 +26,8 @@ struct probe_batch {
 	const char *event; /* for people; NULL: nothing is said of it */
 };
 
-/* Adds the event, or more places of it. Returns 0, or a negative value with *err (NULL: nobody
- * wants the words): then some of its places may be there, to be removed. */
+/* Adds the event, or more places of it. Returns 0, or a negative value with *err (which may be
+ * NULL): then some of its places may be there, to be removed. */
 int probe_batch_add(const struct probe_batch *b, struct err *err);
 
 /* Adds the event with those places of p->found that can be probed, and leaves only these there.

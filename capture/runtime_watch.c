@@ -406,7 +406,8 @@ static void write_log(struct runtime_watch *w, struct runtime_process *p, uint64
 		p->n_written = 0;
 }
 
-/* What of it can be written; NULL: nothing yet, or nobody takes what is ready. */
+/* A process of which something is to be written; NULL: none has, or too much is ready already, as
+ * the recording's thread is slow to take it. */
 static struct runtime_process *next_due(const struct runtime_watch *w, uint64_t now)
 {
 	for (size_t i = 0; w->writes && w->ready.vec.n < READY_BYTES && i < w->processes.n; i++)

@@ -415,13 +415,6 @@ static int inflate(struct reader *r, struct writer *w, const uint8_t *p, size_t 
 	return 0;
 }
 
-/* Code that was written while it was recorded stays as it is, outside of what is compressed. */
-static bool is_code(const uint8_t *rec, size_t n)
-{
-	return n >= sizeof(struct recorded_code) &&
-	       !memcmp(rec + offsetof(struct recorded_code, magic), RECORDED_CODE_MAGIC, 8);
-}
-
 /* A record of the file. Returns how many bytes it takes, or negative with *err. */
 static int64_t take_outer(struct reader *r, struct writer *w, const uint8_t *rec, size_t n,
 			  struct err *err)
@@ -434,7 +427,8 @@ static int64_t take_outer(struct reader *r, struct writer *w, const uint8_t *rec
 	if (h.type == RECORD_AUXTRACE)
 		return err_set(err, ERR_UNSUPPORTED, r->in->path,
 			       "--strip-stacks: it holds traces of the processor (AUX)");
-	if (is_code(rec, n)) {
+	if (h.type == RECORD_EVENT_TYPE && recorded_code_is(rec, n)) {
+		/* It stays outside of what is compressed. */
 		flush(w, false);
 		put(w->out, rec, n, &w->failed);
 	} else if (h.type == RECORD_COMPRESSED) {

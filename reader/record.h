@@ -94,9 +94,7 @@ int apply_throttle(struct perf_file *f, struct record_view *v);
 int apply_header_attr(struct perf_file *f, struct record_view *v);
 int apply_header_feature(struct perf_file *f, struct record_view *v);
 int apply_event_type(struct perf_file *f, struct record_view *v);
-/* recorded_code.c: is a record of n bytes one with code? */
-bool recorded_code_is(const uint8_t *rec, size_t n);
-/* Says so where it cannot be used. */
+/* recorded_code.c: says that there is code where it cannot be used. */
 int note_recorded_code(struct perf_file *f);
 int apply_build_id(struct perf_file *f, struct record_view *v);
 int apply_event_update(struct perf_file *f, struct record_view *v);

@@ -109,13 +109,6 @@ static int take_piece(struct collecting *c, struct buf b)
 	return rc;
 }
 
-bool recorded_code_is(const uint8_t *rec, size_t n)
-{
-	const size_t at = offsetof(struct recorded_code, magic);
-
-	return n >= HEADER && !memcmp(rec + at, RECORDED_CODE_MAGIC, 8);
-}
-
 static bool is_code(const uint8_t *rec, size_t n, bool swap)
 {
 	return recorded_code_is(rec, n) && header_at(rec, swap).type == RECORD_EVENT_TYPE;
@@ -212,7 +205,7 @@ int perf_file_recorded_code(struct perf_file *f, const uint8_t **ret, size_t *si
 	if (!c)
 		return err_nomem(err);
 	c->f = f;
-	f->code.n = 0;
+	f->code.n = f->n_code_cut = 0;
 	rc = f->records.size && is_by_capture(f)
 		     ? collect(c, f->records.offset, f->records.offset + f->records.size)
 		     : 0;

@@ -17,7 +17,10 @@
 #define READER_RECORDED_CODE_H
 
 #include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/nonstring.h"
 
@@ -39,5 +42,12 @@ struct recorded_code {
 };
 
 _Static_assert(sizeof(struct recorded_code) == 48, "as on disk");
+
+/* Is a record of n bytes one with code? Its type is to be RECORD_EVENT_TYPE. */
+static inline bool recorded_code_is(const uint8_t *rec, size_t n)
+{
+	return n >= sizeof(struct recorded_code) &&
+	       !memcmp(rec + offsetof(struct recorded_code, magic), RECORDED_CODE_MAGIC, 8);
+}
 
 #endif

@@ -177,6 +177,9 @@ def without_stacks():
     p = run([RESOLVE, "--strip-stacks", "-o", "s.data", "interpreter.data"])
     said = re.search(r"(\d+) frames of interpreted methods lose their names", p.stderr)
     tap.check(said and int(said[1]) > 100, "--strip-stacks says what is lost", p.stderr)
+    run([RESOLVE, "--strip-stacks", "-o", "s.data", "g1.data"], check=False)
+    p = run([RESOLVE, "s.data", "-f", "folded"], check=False)
+    tap.check("Chain.m" in p.stdout, "and compiled methods keep their names", p.stdout[-500:], p.stderr)
 
 
 def damaged():
