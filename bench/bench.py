@@ -535,6 +535,7 @@ def main():
     ap.add_argument("--only", choices=SECTIONS)
     ap.add_argument("--size", type=int, default=1000, help="MB of the recordings of the section speed")
     ap.add_argument("--stacks", type=int, default=1000000, help="different stacks of the section formats")
+    ap.add_argument("--perf", type=os.path.abspath, help="another perf, of a newer suite, for the section recorders")
     ap.add_argument("--debug", type=os.path.abspath, help="a file with DWARF for the section dwarf")
     a = ap.parse_args()
     a.bin, a.build = os.path.abspath(a.bin), os.path.abspath(a.build)

@@ -69,6 +69,17 @@ print(r.ru_utime + r.ru_stime, time.time() - t, (out.split() or ["0"])[-1])
 """
 
 
+# bcc's tool sums in the kernel and prints when it is interrupted; it needs some time to begin.
+OFFCPUTIME = """
+offcputime >"$2" 2>/dev/null & tool=$!
+shift 2
+sleep 1
+"$@"
+kill -INT $tool
+wait $tool
+"""
+
+
 def timed(dir_, argv):
     """(CPU seconds, wall seconds, the last word it printed)"""
     out = subprocess.run([sys.executable, "-c", TIMED, *argv], cwd=dir_, stdout=subprocess.PIPE, text=True, check=True).stdout.split()
@@ -96,20 +107,29 @@ def compare(a, dir_, what, program, recorders, sizes=True):
         data = words[words.index("-o") + 1]
         cpu, took = (statistics.median(r[i] for r in runs[name]) for i in (0, 1))
         samples, lost = lost_of(a, dir_, data)
-        print(f"  {name:48} cpu {cpu:7.2f} s {cpu / base:6.2f} x (+{cpu - base:6.2f} s)  wall {took / wall:5.2f} x  "
-              f"{os.path.getsize(os.path.join(dir_, data)) / 1e6:8.2f} MB  {samples} samples, {lost} lost ({100 * lost / max(samples + lost, 1):.1f} %), "
-              f"{os.path.getsize(os.path.join(dir_, data)) / max(samples, 1):.0f} bytes and {(cpu - base) / max(samples, 1) * 1e6:.0f} us of CPU a sample, "
-              f"{took - wall:+.2f} s to start and stop", flush=True)
+        size = os.path.getsize(os.path.join(dir_, data))
+        print(f"  {name:48} cpu {cpu:7.2f} s {cpu / base:6.2f} x (+{cpu - base:6.2f} s)  wall {took / wall:5.2f} x  {size / 1e6:8.2f} MB  " +
+              (f"{samples} samples, {lost} lost ({100 * lost / (samples + lost):.1f} %), {size / samples:.0f} bytes and {(cpu - base) / samples * 1e6:.0f} us of CPU a sample, "
+               if samples else "") + f"{took - wall:+.2f} s to start and stop", flush=True)
 
 
 def section_recorders(a, dir_):
     """Two busy threads at 99 to 20,000 Hz, waits at 1,000 and 50,000 switches a second, forks, 2,000 threads."""
-    capture, perf = [f"{a.bin}/capture", "-q"], ["perf", "record", "-q", "-N", "-B"]
+    capture, perfs = [f"{a.bin}/capture", "-q"], {}
+    for program in ("perf", *([a.perf] if a.perf else [])):
+        version = subprocess.run([program, "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout.split()[-1]
+        perfs[f"perf {version}"] = [program, "record", "-q", "-N", "-B"]
+
+    def by_perf(data, *words):
+        return {" ".join((name, *words)): [*argv, *words, "-o", f"{data}.{name[5:]}", "--"] for name, argv in perfs.items()}
+
     with open(os.path.join(dir_, "switches.c"), "w") as f:
         f.write(SWITCHES)
     subprocess.run(["gcc", "-O1", "-g", "-pthread", "switches.c", "-o", "switches"], cwd=dir_, check=True)
     waits = {"capture --off-cpu": [*capture, "--off-cpu", "-o", "sw.data", "--"],
-             "perf -e sched:sched_switch --call-graph dwarf": [*perf, "-e", "sched:sched_switch", "--call-graph", "dwarf", "-o", "sw.perf", "--"]}
+             **by_perf("sw", "-e", "sched:sched_switch", "--call-graph", "dwarf")}
+    if shutil.which("offcputime"):
+        waits["offcputime of bcc (frame pointers, all processes)"] = ["sh", "-c", OFFCPUTIME, "offcputime", "-o", "sw.txt"]
     for rate in (1000, 50000):
         compare(a, dir_, f"{rate} context switches a second", ["./switches", str(rate), "2"], waits)
     with open(os.path.join(dir_, "busy.c"), "w") as f:
@@ -119,10 +139,10 @@ def section_recorders(a, dir_):
         compare(a, dir_, f"two busy threads, {hz} Hz", ["./busy"],
                 {f"capture -F {hz}": [*capture, "-F", hz, "-o", "b.data", "--"],
                  f"capture -F {hz} --bundle=none": [*capture, "-F", hz, "--bundle=none", "-o", "bn.data", "--"],
-                 f"perf record -F {hz} --call-graph dwarf": [*perf, "-F", hz, "--call-graph", "dwarf", "-o", "b.perf", "--"]})
+                 **by_perf("b", "-F", hz, "--call-graph", "dwarf")})
     clocks = {"capture -F 99": [*capture, "-F", "99", "-o", "f.data", "--"],
               "capture -F 99 --no-touch": [*capture, "-F", "99", "--no-touch", "-o", "fn.data", "--"],
-              "perf record -F 99 --call-graph dwarf": [*perf, "-F", "99", "--call-graph", "dwarf", "-o", "f.perf", "--"]}
+              **by_perf("f", "-F", "99", "--call-graph", "dwarf")}
     compare(a, dir_, "1,000 forks of a shell", ["bash", "-c", FORKS % 1000], clocks)
     if shutil.which("make"):
         with open(os.path.join(dir_, "forks.mk"), "w") as f:

@@ -131,12 +131,20 @@ void attr_for_sideband(struct perf_event_attr *a, const struct attr_policy *p)
 	a->ksymbol = ATTR_HAS(p->features, KSYMBOL);
 	a->cgroup = p->cgroups;
 	a->build_id = ATTR_HAS(p->features, BUILD_ID);
-	/* The kernel exchanges the inherited events of related threads when it switches between
-	 * them, but for those whose samples have the values of others (perf_event_context_sched_out
-	 * in kernel/events/core.c). Of this event there are no samples. Each switch between such
-	 * threads then costs twice as much as one of perf record's. */
+	/* See exchange.h. Of this event there are no samples. */
 	if (p->stays && p->inherit && ATTR_HAS(p->features, STAYS))
 		a->sample_type |= PERF_SAMPLE_READ;
+}
+
+void attr_for_switches(struct perf_event_attr *a, const struct attr_policy *p)
+{
+	fill_common(a, p);
+	a->type = PERF_TYPE_SOFTWARE;
+	a->config = PERF_COUNT_SW_CONTEXT_SWITCHES;
+	a->exclude_hv = 1;
+	a->disabled = p->enable_on_exec;
+	a->sample_type |= PERF_SAMPLE_READ;
+	a->read_format = 0;
 }
 
 void attr_for_alarm(struct perf_event_attr *a, const struct attr_policy *p)

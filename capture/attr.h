@@ -69,6 +69,9 @@ void attr_for_sideband(struct perf_event_attr *a, const struct attr_policy *p);
 /* FORK and EXIT once more, each of which wakes the reader. */
 void attr_for_alarm(struct perf_event_attr *a, const struct attr_policy *p);
 
+/* Counts the switches of a task, which then keeps its events (exchange.h). */
+void attr_for_switches(struct perf_event_attr *a, const struct attr_policy *p);
+
 /* The registers that unwinding needs on this CPU (asm/perf_regs.h); 0 if the CPU is unknown. */
 uint64_t attr_user_regs(void);
 

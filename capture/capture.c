@@ -508,6 +508,7 @@ static int loop(struct recording *r, struct err *err)
 		rc = wait_and_drain(r, err);
 		report_progress(r, clock_ns(CLOCK_MONOTONIC));
 		pins_look(&r->drain.pins, clock_ns(CLOCK_MONOTONIC));
+		exchange_look(&r->session.exchange, r->drain.more);
 		if (r->session.all_processes)
 			processors_look(&r->processors, &r->session, r->enable_ns != 0,
 					clock_ns(CLOCK_MONOTONIC));

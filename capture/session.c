@@ -200,9 +200,6 @@ static void fill_attrs(struct session *s)
 		 * is removed when that one ends. */
 		side.stays |= s->events[i].is_probe;
 	}
-	/* Of threads that live for less than some periods clocks then see twice as much. Where time
-	 * off the processor is recorded, switches are many, and their records tell it all. */
-	side.stays |= !s->opt->off_cpu && !s->opt->wall;
 	/* Threads that are not sampled also map code that the sampled ones run. */
 	side.inherit = !s->all_processes;
 	side.enable_on_exec = s->command_pid != 0;
@@ -331,6 +328,25 @@ static int open_threads(struct session *s, enum ring_kind kind, struct err *err)
 	return 0;
 }
 
+/* Beside probes they are kept to the end. Where time off the CPU is recorded, switches are many,
+ * and their records tell it all. */
+static int keep_events(struct session *s, struct err *err)
+{
+	const bool are_kept = s->attrs[s->n_events].sample_type & PERF_SAMPLE_READ;
+	struct attr_policy p = s->policy;
+	int rc = 0;
+
+	if (are_kept || s->all_processes || !p.inherit || s->opt->off_cpu || s->opt->wall ||
+	    !ATTR_HAS(p.features, STAYS))
+		return 0;
+	p.enable_on_exec = s->command_pid != 0;
+	if (s->command_pid)
+		rc = exchange_prevent(&s->exchange, &p, s->command_pid);
+	for (size_t i = 0; !s->command_pid && i < s->sample_tids.tids.n && !rc; i++)
+		rc = exchange_prevent(&s->exchange, &p, s->sample_tids.tids.v[i]);
+	return rc ? err_nomem(err) : 0;
+}
+
 static int open_all(struct session *s, struct err *err)
 {
 	static const enum ring_kind kinds[] = {RING_SAMPLES, RING_SIDEBAND};
@@ -347,7 +363,7 @@ static int open_all(struct session *s, struct err *err)
 		if (rc)
 			return rc;
 	}
-	return 0;
+	return keep_events(s, err);
 }
 
 /* Raises the soft limit on descriptors to the hard limit: each thread, CPU and event needs one. */
@@ -659,6 +675,7 @@ int session_open(struct session *s, const struct capture_options *opt, pid_t com
 void session_end_events(struct session *s)
 {
 	session_unmap_rings(s);
+	exchange_allow(&s->exchange);
 	for (int k = 0; k < RING_KINDS; k++)
 		for (size_t i = 0; i < s->sets[k].counters.n; i++) {
 			struct counter *c = &s->sets[k].counters.v[i];

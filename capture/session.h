@@ -13,6 +13,7 @@
 #include "capture/attr.h"
 #include "capture/capture.h"
 #include "capture/event.h"
+#include "capture/exchange.h"
 #include "capture/probe_event.h"
 #include "capture/ring.h"
 #include "capture/sample_pack.h"
@@ -74,6 +75,7 @@ struct session {
 	struct tid_list processes; /* processes whose threads are recorded, unless all_processes */
 	struct tid_list sample_tids, side_tids;
 	struct ring_set sets[RING_KINDS];
+	struct exchange exchange;
 	struct syscall_texts *texts; /* NULL: no system calls are recorded */
 	struct hash_table by_id;     /* counter id -> event index */
 	struct hash_table reopened;  /* reopen.c: id -> the counter whose place it has taken */
