@@ -559,27 +559,46 @@ static int cut_params(struct module *m, const struct cut_need *need, struct cut_
 	return rc ? err_nomem(err) : 0;
 }
 
+/* *all: what is needed, and where compiled code of PHP goes on, which its callers are found by.
+ * Returns 0, or -1 when out of memory. */
+static int add_vm(const struct cut_need *need, struct elf_image *img, struct cut_need *all)
+{
+	uint64_t vaddr;
+	const struct cut_addrs vm = {&vaddr, 1, 0};
+
+	*all = *need;
+	if (!php_vm_find(img, &vaddr))
+		return 0;
+	all->code = (struct cut_addrs){0};
+	return copy_addrs(&all->code, &need->code, &vm);
+}
+
 int cut_module(struct modules *ms, struct module *m, const struct bundle_entry *e,
 	       const struct cut_need *need, struct bundle_blob *out, struct err *err)
 {
-	struct job j = {.m = m, .e = e, .need = need};
+	struct cut_need all;
+	struct job j = {.m = m, .e = e, .need = &all};
 	struct cut_addrs entries = {0};
-	int rc = 0;
+	int rc;
 
 	if (!m->image)
 		return 0;
 	if (need->level > CUT_IDS && !module_debug(ms, m))
 		return err_nomem(err);
-	rc = cut_lines(m, need, &j.dwarf, &entries, err);
+	rc = add_vm(need, m->image, &all) ? err_nomem(err) : 0;
 	if (!rc)
-		rc = cut_params(m, need, &j.dwarf, err);
-	if (!rc && copy_addrs(&j.symbols, &need->code, &entries))
+		rc = cut_lines(m, &all, &j.dwarf, &entries, err);
+	if (!rc)
+		rc = cut_params(m, &all, &j.dwarf, err);
+	if (!rc && copy_addrs(&j.symbols, &all.code, &entries))
 		rc = err_nomem(err);
 	if (!rc)
 		rc = put_image(&j, out, err);
-	if (!rc && m->debug && m->debug != m->image && need->level > CUT_UNWIND)
+	if (!rc && m->debug && m->debug != m->image && all.level > CUT_UNWIND)
 		rc = put_debug(&j, out, err);
 	cut_dwarf_done(&j.dwarf);
+	if (all.code.v != need->code.v)
+		vec_done(&all.code);
 	vec_done(&j.symbols);
 	vec_done(&entries);
 	return rc;

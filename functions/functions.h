@@ -129,6 +129,12 @@ static inline Elf64_Sym elf_symbols_at(const struct elf_symbols *t, size_t i)
 /* The name of a symbol; NULL: its offset is out of bounds. */
 const char *elf_symbols_name(const struct elf_symbols *t, const Elf64_Sym *sym);
 
+/* exported.c: finds a symbol that the file defines and exports. Returns false if there is none. */
+bool elf_exported_find(struct elf_image *img, const char *name, Elf64_Sym *ret);
+/* The place in the middle of execute_ex(), if the file has a virtual machine of PHP all of whose
+ * instructions are in that function (unwind/php.c). */
+bool php_vm_find(struct elf_image *img, uint64_t *vaddr);
+
 enum { SYMTAB_PAGE_BITS = 12 };
 
 /* The set of pages that contain a batch of addresses. */

@@ -210,11 +210,36 @@ static uint64_t indirect_target(const struct jit_memory *m, uint64_t at, unsigne
 	return target;
 }
 
+/* True for a jump through a word that r15 leads to (Intel SDM: JMP r/m64, with or without an
+ * index).
+ */
+static bool is_by_r15(const uint8_t *code, size_t n)
+{
+	enum { REX_B = 0x41, REX_XB = 0x43, R15 = 7, SIB = 4 };
+	const uint8_t rm = n >= 4 ? code[2] & 7 : 0;
+
+	return n >= 4 && (code[0] == REX_B || code[0] == REX_XB) && code[1] == 0xff &&
+	       (code[2] >> 3 & 7) == 4 && code[2] >> 6 != 3 &&
+	       (rm == R15 || (rm == SIB && (code[3] & 7) == R15));
+}
+
+/* Where a jump leads; 0: not known. */
+static uint64_t jump_target(struct search *s, const struct jit_memory *m, uint64_t at)
+{
+	const size_t off = (size_t)(at - m->start);
+
+	if (s->arch->word_bytes != 8)
+		return 0;
+	if (s->w && is_by_r15(m->bytes + off, m->n - off))
+		return php_leaves_to(s->w);
+	return indirect_target(m, at, 4);
+}
+
 /* A jump to what may not be known: after a frame was left it is like a return, else the code behind
  * it has the same frame. Returns true if the path goes on there. */
 static bool pass_switch(struct search *s, struct way *way, uint64_t at, bool by_fp)
 {
-	uint64_t target = s->arch->word_bytes == 8 ? indirect_target(&way->m, at, 4) : 0;
+	const uint64_t target = jump_target(s, &way->m, at);
 
 	s->passes |= !way->rank && way->frame.sp == PLACE && s->n_ways <= THUNK_WAYS_MAX;
 	if (target) {

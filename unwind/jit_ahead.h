@@ -32,6 +32,10 @@ enum unwind_stop v8_unmade_step(struct walk *w, struct cursor *c);
 /* sljit.c: the caller of a function that has its return address in the frame of its caller. */
 bool sljit_fast_caller(struct walk *w, const struct cursor *c, struct cursor *caller);
 
+/* php.c: an address in the function in whose frame the compiled code of PHP runs, and to whose code
+ * it leaves by JMP through what r15 leads to. 0: there is none. */
+uint64_t php_leaves_to(struct walk *w);
+
 /* luajit.c: how many bytes more compiled code of LuaJIT has on the stack than the rule of the code
  * at `target` counts, to which it jumps; 0 for other files. */
 unsigned luajit_untold_bytes(struct walk *w, uint64_t target);

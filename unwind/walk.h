@@ -135,6 +135,10 @@ struct cfi_worker {
 	} codes[CODES_KNOWN];
 	struct jit_code jit_code;
 	struct jit_ahead jit_ahead;
+	/* The last answer of php_leaves_to(). */
+	struct known_php {
+		uint64_t layout, n_maps, leaves_to;
+	} php;
 	/* Direct-mapped by return address: frames by machine code, for fp_owner.c. */
 	struct known_frame {
 		uint32_t map; /* id; 0: empty */
