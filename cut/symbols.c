@@ -177,12 +177,12 @@ static void put_names(struct symbol_copy *c, struct sparse *names)
 	sparse_put(names);
 }
 
-/* How a compiler is known by symbols of its runtime (symbolize/compiler_of.c). */
+/* How a compiler is known by symbols of its runtime (symbolize/compiler_of.c, unwind/v8_file.c). */
 static bool is_sign(const char *name)
 {
 	static const char *const signs[] = {
 		"caml_call_gc",	 "caml_plugin_header", "Caml_state", "stg_upd_frame_info",
-		"stg_gc_noregs", "stg_ap_0_fast",      "hs_main"};
+		"stg_gc_noregs", "stg_ap_0_fast",      "hs_main",    "v8dbg_TaggedSize"};
 	size_t i;
 
 	for (i = 0; name && i < sizeof signs / sizeof *signs; i++)

@@ -145,7 +145,7 @@ def interpreters():
     if has("php", "PHP's JIT"):
         with open("p.php", "w") as f:
             f.write("<?php function f($n) { return $n < 2 ? $n : f($n - 1) + f($n - 2); } $e = microtime(true) + .4; while (microtime(true) < $e) f(16);")
-        runs("php", "php -d opcache.enable_cli=1 -d opcache.jit=tracing -d opcache.jit_buffer_size=16M p.php", "main")
+        runs("php", "php -d opcache.enable_cli=1 -d opcache.jit=tracing -d opcache.jit_buffer_size=16M -d opcache.file_update_protection=0 p.php", "main")
     if has("erlc", "Erlang's JIT"):
         run(["erlc", os.path.join(PROGRAMS, "cycle.erl")])
         # As Erlang names the thread before its release 26, and since.
