@@ -11,7 +11,11 @@
 
 #include "base/write_all.h"
 #include "capture/attr.h"
+#include "capture/record_writer.h"
 #include "reader/format.h"
+
+/* Room for the end of the file, in addition to the feature sections. */
+#define RESERVE_BYTES ((size_t)4 << 10)
 
 /* An entry of the attrs section: the attribute, and where its ids are. */
 struct attr_entry {
@@ -227,6 +231,35 @@ int perfdata_begin(struct perfdata *f, const struct perfdata_facts *facts, struc
 	bytes_done(&b);
 	bytes_done(&early);
 	bytes_done(&first);
+	return rc;
+}
+
+/* The size of the feature sections. Those written at the end have the same size as those of now,
+ * except for the build ids. */
+static int features_size(const struct perfdata_facts *facts, size_t *ret, struct err *err)
+{
+	struct bytes sections = {0};
+	uint64_t bits[4];
+	int rc = perfdata_features(facts, 0, &sections, bits);
+
+	*ret = sections.vec.n;
+	bytes_done(&sections);
+	return rc ? err_nomem(err) : 0;
+}
+
+int perfdata_writer_options(const struct perfdata *f, const struct perfdata_facts *facts,
+			    struct record_writer_options *o, struct err *err)
+{
+	size_t n;
+	int rc = features_size(facts, &n, err);
+
+	o->fd = f->fd;
+	o->is_pipe = f->is_pipe;
+	o->data_off = f->data_off;
+	o->data_bytes = f->data_bytes;
+	o->size_field_off = f->size_field_off;
+	o->level = facts->compress_level;
+	o->reserve_bytes = f->is_regular ? n + RESERVE_BYTES : 0;
 	return rc;
 }
 

@@ -14,6 +14,8 @@
 #include "base/outfile.h"
 #include "capture/bytes.h"
 
+struct record_writer_options;
+
 struct perfdata_event {
 	const char *name;
 	const struct perf_event_attr *attr;
@@ -65,6 +67,10 @@ int perfdata_create(struct perfdata *f, const char *path, struct err *err);
  * after these. The header says that
  * there is no data yet. */
 int perfdata_begin(struct perfdata *f, const struct perfdata_facts *facts, struct err *err);
+/* What the writer of the data needs to know of the file, which perfdata_begin() has begun. Returns
+ * 0 or negative with *err. */
+int perfdata_writer_options(const struct perfdata *f, const struct perfdata_facts *facts,
+			    struct record_writer_options *o, struct err *err);
 /* Writes a record after data_bytes of data; its size must be counted in the call of
  * perfdata_finish(). */
 int perfdata_append(struct perfdata *f, uint64_t data_bytes, const void *rec, size_t n,

@@ -7,35 +7,10 @@
 #include "capture/recording.h"
 
 #define QUEUE_BYTES ((size_t)64 << 20)
-/* Room for the end of the file, in addition to the feature sections. */
-#define RESERVE_BYTES ((size_t)4 << 10)
-
-/* The size of the feature sections. Those written at the end have the same size as those of now,
- * except for the build ids. */
-static int features_size(const struct perfdata_facts *facts, size_t *ret, struct err *err)
-{
-	struct bytes sections = {0};
-	uint64_t bits[4];
-	int rc = perfdata_features(facts, 0, &sections, bits);
-
-	*ret = sections.vec.n;
-	bytes_done(&sections);
-	return rc ? err_nomem(err) : 0;
-}
 
 int recording_file_options(struct recording *r, struct record_writer_options *o, struct err *err)
 {
-	size_t n;
-	int rc = features_size(&r->facts, &n, err);
-
-	o->fd = r->file.fd;
-	o->is_pipe = r->file.is_pipe;
-	o->data_off = r->file.data_off;
-	o->data_bytes = r->file.data_bytes;
-	o->size_field_off = r->file.size_field_off;
-	o->level = r->facts.compress_level;
-	o->reserve_bytes = r->file.is_regular ? n + RESERVE_BYTES : 0;
-	return rc;
+	return perfdata_writer_options(&r->file, &r->facts, o, err);
 }
 
 int recording_start_writer(struct recording *r, struct err *err)

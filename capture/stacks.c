@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "capture/account.h"
 #include "capture/attr.h"
 #include "capture/bundle_pins.h"
 #include "capture/bundle_processes.h"
@@ -273,12 +274,8 @@ static int begin_file(struct stacks *s, struct err *err)
 	if (rc)
 		return rc;
 	rc = perfdata_begin(&s->file, &s->facts, err);
-	w.fd = s->file.fd;
-	w.is_pipe = s->file.is_pipe;
-	w.data_off = s->file.data_off;
-	w.data_bytes = s->file.data_bytes;
-	w.size_field_off = s->file.size_field_off;
-	w.level = s->facts.compress_level;
+	if (!rc)
+		rc = perfdata_writer_options(&s->file, &s->facts, &w, err);
 	if (!rc)
 		rc = record_writer_start(&s->writer, &w, err);
 	if (rc)
@@ -322,12 +319,30 @@ static void measure_file(struct stacks *s, const struct record_writer_totals *to
 		s->result->bytes_written = (uint64_t)st.st_size;
 }
 
+/* What was taken is lost where the file could not grow, and the file says so. */
+static void account_unwritten(struct stacks *s, struct record_writer_totals *t)
+{
+	const struct lost_samples rec = {
+		.header = {.type = PERF_RECORD_LOST_SAMPLES, .size = sizeof rec},
+		.lost = t->lost_samples,
+		.cpu = (uint32_t)LOST_MARK_UNWRITTEN,
+		.id = SAMPLE_ID,
+	};
+	struct err err;
+
+	s->result->samples -= t->lost_samples;
+	s->result->lost += t->lost_samples;
+	if (rec.lost && !perfdata_append(&s->file, t->data_bytes, &rec, sizeof rec, &err))
+		t->data_bytes += sizeof rec;
+}
+
 static int end_file(struct stacks *s, int rc, struct err *err)
 {
 	struct record_writer_totals totals = {0};
 	struct err later;
 	int werr = record_writer_finish(s->writer, &totals);
 
+	account_unwritten(s, &totals);
 	if (werr && !rc)
 		rc = err_errno(err, werr, s->file.path, "write (what was written before is kept)");
 	s->facts.raw_bytes = s->result->raw_bytes = totals.raw_bytes;

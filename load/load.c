@@ -87,6 +87,10 @@ static const char *why_no_samples(const struct loaded *l, const struct load_opti
 {
 	const struct profile *p = l->profile;
 
+	if (perf_file_stats(l->file)->unwritten_samples)
+		return "; those that were taken could not be written, as the file could not grow "
+		       "(a "
+		       "full disk or quota)";
 	if (opt->off_cpu_least_ns && perf_file_stats(l->file)->switches.off_ns)
 		return "; all waits are shorter than --off-cpu-thresh";
 	for (size_t i = 0; i < p->events.n; i++) {

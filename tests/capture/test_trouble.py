@@ -281,6 +281,28 @@ if os.geteuid() == 0 and have("setpriv"):
         stacks = perf_frames("full.data")
         # Where little fitted, a good part is of the program's start, of which perf unwinds less: 87 of 102 on a busy machine.
         tap.check(len(stacks) == n and rooted(stacks) >= 0.7 * n, what + "perf reads it", (len(stacks), rooted(stacks), n))
+    # Samples that are read one by one, of which few fit, or none; perf reads what was kept.
+    asleep = subprocess.Popen([load, "spin", "100"])
+    for size, flags in (("64k", ["--every", "2", "--duration", "2"]), ("12k", ["--every", "2", "--duration", "1"]), ("12k", ["--wall", "--duration", "1"])):
+        if os.path.exists("full.data"):
+            os.unlink("full.data")
+        p = run(["unshare", "-m", "sh", "-c", f"mount -t tmpfs -o size={size} tmpfs tiny && {CAPTURE} --no-compress --bundle=none {' '.join(flags)} -p {asleep.pid} -o tiny/full.data; "
+                 "r=$?; cp tiny/full.data full.data; exit $r"], check=False)
+        count_samples(p, p.stderr)
+        if "unshare failed" in p.stderr or "mount" in p.stderr or not os.path.exists("full.data"):
+            tap.skip(f"disk full, {size}", p.stderr.strip())
+            continue
+        what = f"disk full, {size} {flags[0]}: "
+        n = sum(1 for _ in PerfData("full.data").samples())
+        said = run([RESOLVE, "-f", "folded", "full.data"], check=False).stderr
+        tap.check(p.returncode == 2 and "No space left" in p.stderr and n == p.n_samples and p.n_lost > 0, what + "status 2, and what fitted is counted apart",
+                  (p.returncode, n, p.stderr))
+        tap.check("could not be written, as the file could not grow (a full disk or quota)" in said and "interrupted" not in said and "read: " not in said,
+                  what + "resolve says why, and nothing else", said)
+        q = run(["perf", "script", "-f", "-i", "full.data", "-F", "comm,tid"], check=False)
+        tap.check(q.returncode == 0 and sum(line.strip() != "" for line in q.stdout.splitlines()) == n, what + "perf reads it", (q.stdout[-200:], q.stderr[-300:], n))
+    asleep.kill()
+    asleep.wait()
     p = run(["unshare", "-m", "sh", "-c", f"mount -t tmpfs -o size=300k tmpfs tiny && {CAPTURE} -F 9999 -o tiny/full.data -- sh -c '{load} two 2; echo and on'"], check=False)
     if "unshare failed" in p.stderr or "mount" in p.stderr:
         tap.skip("disk full: the command ends by itself", p.stderr.strip())
