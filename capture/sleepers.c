@@ -173,6 +173,14 @@ int switch_mark_members(struct drain *d, uint64_t time_ns, struct err *err)
 	return rc;
 }
 
+static void note_moved(struct drain *d, size_t n, pid_t one, const char *how, const char *when)
+{
+	if (n)
+		capture_note(d->result,
+			     "%zu thread%s %s (%d%s): %s is not known, so that time is not counted",
+			     n, &"s"[n == 1], how, (int)one, n == 1 ? "" : " ..", when);
+}
+
 /* They have moved into it, and have not got or given up a processor there. */
 static void note_comers(struct drain *d, const struct tid_list *now)
 {
@@ -188,12 +196,26 @@ static void note_comers(struct drain *d, const struct tid_list *now)
 		one = now->tids.v[i];
 		n++;
 	}
-	if (n)
-		capture_note(
-			d->result,
-			"%zu thread%s came into the cgroup and waited there to the end (%d%s): "
-			"since when is not known, so that time is not counted",
-			n, &"s"[n == 1], (int)one, n == 1 ? "" : " ..");
+	note_moved(d, n, one, "came into the cgroup and waited there to the end", "since when");
+}
+
+/* They waited in it since the beginning, and were moved: what ends has a switch. */
+static void note_leavers(struct drain *d, const struct tid_list *now)
+{
+	const struct hash_table *members = &d->members;
+	size_t n = 0;
+	pid_t one = 0;
+
+	for (size_t i = 0; members->slots && i <= members->mask; i++) {
+		const struct hash_slot *s = &members->slots[i];
+
+		if (s->value == HASH_NONE || hash_get(d->switched, s->key) != HASH_NONE ||
+		    hash_get(&now->seen, s->key) != HASH_NONE)
+			continue;
+		one = (pid_t)s->key;
+		n++;
+	}
+	note_moved(d, n, one, "waited in the cgroup from the beginning and left it", "until when");
 }
 
 int switch_mark_leavers(struct drain *d, uint64_t time_ns, struct err *err)
@@ -206,6 +228,7 @@ int switch_mark_leavers(struct drain *d, uint64_t time_ns, struct err *err)
 		return 0;
 	rc = cgroup_threads(d->session->cgroup_fd, &now, err);
 	note_comers(d, &now);
+	note_leavers(d, &now);
 	for (size_t i = 0; seen->slots && i <= seen->mask && !rc; i++) {
 		const struct hash_slot *s = &seen->slots[i];
 
