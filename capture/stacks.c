@@ -177,8 +177,11 @@ static int choose(struct stacks *s, struct err *err)
 
 	if (!o->n_pids && !o->n_tids && !o->system_wide)
 		return err_set(err, ERR_USAGE, NULL, "--stacks: of which processes? -p PID, or -a");
-	if (o->system_wide)
-		return tid_list_all(&s->processes, err);
+	if (o->system_wide) {
+		rc = tid_list_all(&s->processes, err);
+		/* Most of these wait for work: in each round they would cost more than they say. */
+		return rc || o->every_ms ? rc : tid_list_kernel(&s->processes, err);
+	}
 	for (size_t i = 0; i < o->n_pids + o->n_tids && rc >= 0; i++) {
 		pid_t tid = i < o->n_pids ? o->pids[i] : o->tids[i - o->n_pids];
 		pid_t pid = tid_process(tid);

@@ -16,6 +16,8 @@
 #include "capture/sysfile.h"
 
 #define CHILDREN_BYTES_MAX ((size_t)1 << 20)
+/* PF_KTHREAD of include/linux/sched.h. */
+#define KERNEL_THREAD 0x00200000u
 
 /* ---- CPUs -------------------------------------------------------------------------------- */
 
@@ -169,29 +171,64 @@ int tid_list_scan(struct tid_list *l, pid_t pid, struct err *err)
 	return n;
 }
 
-int tid_list_all(struct tid_list *l, struct err *err)
+/* Whether there is something in this file of /proc/PID, for this process. */
+static bool has_bytes(pid_t pid, const char *name)
+{
+	char path[64], byte;
+	bool has;
+	FILE *f;
+
+	snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+	f = fopen(path, "re");
+	has = f && fread(&byte, 1, 1, f) == 1;
+	if (f)
+		fclose(f);
+	return has;
+}
+
+static bool has_maps(pid_t pid)
+{
+	return has_bytes(pid, "maps");
+}
+
+/* Field 9 of proc(5), /proc/PID/stat. */
+static bool is_kernel_thread(pid_t pid)
+{
+	char path[64], text[1024], *at;
+	unsigned flags;
+
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	return sysfile_read(path, text, sizeof text) > 0 && (at = strrchr(text, ')')) &&
+	       sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) == 1 &&
+	       flags & KERNEL_THREAD && has_bytes(pid, "stack");
+}
+
+static int add_of_proc(struct tid_list *l, bool (*wanted)(pid_t pid), struct err *err)
 {
 	DIR *proc = opendir("/proc");
 	struct dirent *d;
 	int rc = 0;
 
 	while (proc && rc >= 0 && (d = readdir(proc))) {
-		char path[64], byte;
 		pid_t pid = (pid_t)atoi(d->d_name);
-		FILE *f;
 
-		if (hash_get(&l->seen, (uint64_t)pid) != HASH_NONE)
-			continue;
-		snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
-		f = pid > 0 && pid != getpid() ? fopen(path, "re") : NULL;
-		if (f && fread(&byte, 1, 1, f) == 1)
+		if (pid > 0 && pid != getpid() && hash_get(&l->seen, (uint64_t)pid) == HASH_NONE &&
+		    wanted(pid))
 			rc = tid_list_add(l, pid, err);
-		if (f)
-			fclose(f);
 	}
 	if (proc)
 		closedir(proc);
 	return rc < 0 ? rc : 0;
+}
+
+int tid_list_all(struct tid_list *l, struct err *err)
+{
+	return add_of_proc(l, has_maps, err);
+}
+
+int tid_list_kernel(struct tid_list *l, struct err *err)
+{
+	return add_of_proc(l, is_kernel_thread, err);
 }
 
 /* proc(5): /proc/PID/task/TID/children, numbers with blanks behind them. */

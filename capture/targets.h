@@ -38,6 +38,9 @@ int tid_list_scan(struct tid_list *l, pid_t pid, struct err *err);
  * not; the children of a process. Return 0, or negative with *err. */
 int tid_list_all(struct tid_list *l, struct err *err);
 int tid_list_children(struct tid_list *l, pid_t pid, struct err *err);
+/* Appends the kernel's threads, where this process may read their stacks (root). Returns 0, or
+ * negative with *err. */
+int tid_list_kernel(struct tid_list *l, struct err *err);
 /* Appends a thread unless it is in the list. Returns 1 if it is new, 0 if not, negative when out of
  * memory. */
 int tid_list_add(struct tid_list *l, pid_t tid, struct err *err);

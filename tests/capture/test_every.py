@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 
-from lib import CAPTURE, RESOLVE, PerfData, Tap, capture, children, run, until
+from lib import CAPTURE, RESOLVE, PerfData, Tap, capture, children, have, run, until
 
 tap = Tap()
 
@@ -66,6 +66,16 @@ tap.check(re.search(rf"a round of {N + 1} threads took [\d.]+ ms, more than 1 ms
           "a line says that rounds took longer than asked", r.stderr)
 r = capture("--every", 1, "--duration", ".002", "-p", p.pid)
 tap.check("round of 0 threads" not in r.stderr, "also where the first round was the last, its threads are counted", r.stderr)
+# Where the kernel's functions are takes longer to read than a round: that is done before the first.
+if have("strace") and os.geteuid() == 0:
+    q = run(["strace", "-f", "-e", "trace=openat,ptrace", "-o", "calls", CAPTURE, "--every", "100", "--duration", ".05", "-p", str(p.pid)], check=False)
+    with open("calls", encoding="utf-8", errors="replace") as f:
+        calls = f.read().splitlines()
+    reads = [i for i, line in enumerate(calls) if '"/proc/kallsyms"' in line]
+    halts = [i for i, line in enumerate(calls) if f"ptrace(PTRACE_SEIZE, {p.pid}" in line]
+    tap.check(q.returncode == 0 and reads and halts and max(reads) < min(halts), "the kernel's functions are looked up before the first round", reads, halts, q.stderr, calls[-5:])
+else:
+    tap.skip("the kernel's functions", "needs root and strace")
 p.kill()
 p.wait()
 

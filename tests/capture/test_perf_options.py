@@ -43,9 +43,12 @@ for option in words:
         bad.append((option, q.returncode, answer))
 tap.check(len(words) > 15 and not bad, f"{len(words)} options of perf record: taken, or one line says what to type", bad)
 for option, wanted in ((["-k", "tai"], "CLOCK_MONOTONIC"), (["-D", "10-20"], "--duration"), (["--call-graph", "lbr"], "dwarf"), (["-u", "nobody-of-that-name"], "no user"),
-                       (["--max-size", "much"], "100M"), (["--switch-output=often"], "30s"), (["--switch-output", "--", "true"], "-p PID")):
+                       (["--max-size", "much"], "100M"), (["--switch-output=often"], "30s"), (["--switch-output", "--", "true"], "-p PID"),
+                       (["--switch-output", "-p", "1", "--", "sleep", "1"], "until ^C or --duration SEC: leave out the command (sleep)"),
+                       (["--switch-output=1s", "-a", "--", "/bin/sleep", "1"], "leave out the command (/bin/sleep)"),
+                       (["--switch-output", "--stacks", "-p", "1"], "which make one file"), (["--switch-output", "--every", "10", "-p", "1"], "which make one file")):
     q = run([CAPTURE, *option], check=False)
-    tap.check(q.returncode == 2 and wanted in q.stderr, f"{' '.join(option)}: {wanted}", q.stderr)
+    tap.check(q.returncode == 2 and wanted in q.stderr and len(q.stderr.splitlines()) == 1, f"{' '.join(option)}: {wanted}", q.stderr)
 need_events()
 
 # ---- a bound of the file ---------------------------------------------------------------------------
