@@ -5,7 +5,7 @@ Recordings are made once (build/bench, kept). Prints CPU seconds, wall seconds a
 (median of the runs) and ratios. Nothing here is asserted: a shared machine varies by tens of percent.
 
   make bench                      everything
-  make bench B="--only unwind"    one section: end, speed, inline, reader, zstd, unwind, roots, dwarf, cache, probes, recorders
+  make bench B="--only unwind"    one section: end, speed, inline, reader, zstd, unwind, roots, dwarf, cache, probes, recorders, stacks
   make bench B="--only speed --size 4000"    larger recordings, of which starting is a smaller part
   make bench B="--only dwarf --debug FILE"    of another file with DWARF
 """
@@ -23,6 +23,7 @@ import time
 
 import recorders
 import roots
+import stacks
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DIR = os.path.join(TOP, "build", "bench")
@@ -520,7 +521,11 @@ def section_recorders(a):
     recorders.section_recorders(a, DIR)
 
 
-SECTIONS = {"recorders": section_recorders,
+def section_stacks(a):
+    stacks.section_stacks(a, DIR)
+
+
+SECTIONS = {"recorders": section_recorders, "stacks": section_stacks,
             "end": section_end, "formats": section_formats, "speed": section_speed, "inline": section_inline, "reader": section_reader,
             "zstd": section_zstd, "unwind": section_unwind, "roots": section_roots,
             "dwarf": section_dwarf, "cache": section_cache, "probes": section_probes}

@@ -113,6 +113,17 @@ def compare(a, dir_, what, program, recorders, sizes=True):
                if samples else "") + f"{took - wall:+.2f} s to start and stop", flush=True)
 
 
+def growth(dir_, what, program, seconds, recorders):
+    """What a minute of events takes: a recording of so many seconds, without one of none, which has the same start and the same bundle."""
+    print(what)
+    for name, words in recorders.items():
+        sizes = []
+        for s in ("0", str(seconds)):
+            timed(dir_, [*words, *program, s])
+            sizes.append(os.path.getsize(os.path.join(dir_, words[words.index("-o") + 1])))
+        print(f"  {name:48} {(sizes[1] - sizes[0]) / seconds * 60 / 1e6:8.1f} MB a minute", flush=True)
+
+
 def section_recorders(a, dir_):
     """Two busy threads at 99 to 20,000 Hz, waits at 1,000 and 50,000 switches a second, forks, 2,000 threads."""
     capture, perfs = [f"{a.bin}/capture", "-q"], {}
@@ -132,6 +143,7 @@ def section_recorders(a, dir_):
         waits["offcputime of bcc (frame pointers, all processes)"] = ["sh", "-c", OFFCPUTIME, "offcputime", "-o", "sw.txt"]
     for rate in (1000, 50000):
         compare(a, dir_, f"{rate} context switches a second", ["./switches", str(rate), "2"], waits)
+    growth(dir_, "50000 context switches a second, the events alone", ["./switches", "50000"], 4, {n: w for n, w in waits.items() if "-o" in w and "sw.txt" not in w})
     with open(os.path.join(dir_, "busy.c"), "w") as f:
         f.write(BUSY)
     subprocess.run(["gcc", "-O1", "-g", "-pthread", "busy.c", "-o", "busy"], cwd=dir_, check=True)
