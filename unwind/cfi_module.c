@@ -287,6 +287,7 @@ static enum rule_kind entry_row(struct cfi_module *cm, const struct cfi_fde *fde
 	if (is_root(cm, fde, row))
 		return RULE_END;
 	row_correct(cm->arch, row);
+	known_lone_row(cm->mod->image, cm->arch, fde, vaddr, row);
 	return RULE_FULL;
 }
 
@@ -362,6 +363,7 @@ static bool rule_make_alone(const struct cfi_module *cm, uint64_t vaddr, struct 
 	if (!found || is_root(cm, &fde, &row))
 		return false;
 	row_correct(cm->arch, &row);
+	known_lone_row(cm->mod->image, cm->arch, &fde, vaddr, &row);
 	rule_pack(&row, cm->arch, vaddr, ret);
 	ret->how = FRAME_CFI;
 	return true;

@@ -20,6 +20,11 @@ bool known_after_clone(struct elf_image *img, const struct arch *arch, uint64_t 
 bool known_trampoline_row(struct elf_image *img, const struct arch *arch, uint64_t vaddr,
 			  struct cfi_row *row);
 
+/* lone_row.c: corrects the row at vaddr of a function that has only one, where the code there is
+ * the one that makes or leaves the frame. */
+void known_lone_row(struct elf_image *img, const struct arch *arch, const struct cfi_fde *fde,
+		    uint64_t vaddr, struct cfi_row *row);
+
 /* The number of bytes before arch->stub, which must not be NULL, in the template of the stubs that
  * CPython copies; -1: the code has no such template. Reads all code: to be called once. */
 int known_stub_prefix(struct elf_image *img, const struct arch *arch);

@@ -165,23 +165,36 @@ static void run_power_1536(void)
 	power(192);
 }
 
-/* Like LuaJIT's lj_vm_call: one row for all of a function. Where it leads from other places than
- * the middle there are sixes. */
-__asm__(".text\n.type one_row_call, @function\none_row_call:\n.cfi_startproc\n"
-	"sub $136, %rsp\n.cfi_adjust_cfa_offset 136\nxor %ecx, %ecx\n"
-	"1: movq $6, (%rsp, %rcx, 8)\ninc %ecx\ncmp $17, %ecx\njne 1b\n"
-	"call one_row\nadd $136, %rsp\n.cfi_adjust_cfa_offset -136\nret\n.cfi_endproc\n"
-	".type one_row, @function\none_row:\n.cfi_startproc\n.cfi_def_cfa %rsp, 80\n"
-	"push %rbp\npush %rbx\npush %r15\npush %r14\nsub $0x28, %rsp\nnop\n"
-	"add $0x28, %rsp\npop %r14\npop %r15\npop %rbx\npop %rbp\nret\n"
-	".cfi_endproc\none_row_end:\n");
+/* Like LuaJIT's lj_vm_call: one row for all of a function, which says where registers are saved, or
+ * not. Where it leads from other places than the middle there are sixes. */
+#define ONE_ROW(name, saved)                                                              \
+	__asm__(".text\n.type " name "_call, @function\n" name "_call:\n.cfi_startproc\n" \
+		"sub $136, %rsp\n.cfi_adjust_cfa_offset 136\nxor %ecx, %ecx\n"            \
+		"1: movq $6, (%rsp, %rcx, 8)\ninc %ecx\ncmp $17, %ecx\njne 1b\n"          \
+		"call " name "\nadd $136, %rsp\n.cfi_adjust_cfa_offset -136\nret\n"       \
+		".cfi_endproc\n"                                                          \
+		".type " name ", @function\n" name ":\n.cfi_startproc\n"                  \
+		".cfi_def_cfa %rsp, 80\n" saved                                           \
+		"push %rbp\npush %rbx\npush %r15\npush %r14\nsub $0x28, %rsp\nnop\n"      \
+		"add $0x28, %rsp\npop %r14\npop %r15\npop %rbx\npop %rbp\nret\n"          \
+		".cfi_endproc\n" name "_end:\n")
+ONE_ROW("one_row", "");
+ONE_ROW("told_row", ".cfi_offset %rbp, -16\n.cfi_offset %rbx, -24\n.cfi_offset %r15, -32\n"
+		    ".cfi_offset %r14, -40\n");
 void one_row_call(void);
-extern const uint8_t one_row[], one_row_end[];
+void told_row_call(void);
+extern const uint8_t one_row[], one_row_end[], told_row[], told_row_end[];
 
 static void run_one_row(void)
 {
 	raise(SIGSTOP);
 	one_row_call();
+}
+
+static void run_told_row(void)
+{
+	raise(SIGSTOP);
+	told_row_call();
 }
 
 /* ---- the list of calls --------------------------------------------------------------------- */
@@ -437,7 +450,9 @@ static void test_openssl(void **state)
 		assert_true(st.guessed > 1000);
 }
 
-static void test_one_row(void **state)
+/* Walks at each instruction of the function: so many guesses are needed. */
+static void one_row_walk(void (*run)(void), const uint8_t *start, const uint8_t *end,
+			 size_t guesses)
 {
 	static struct snapshot snap;
 	struct stepper st = {.snap = &snap};
@@ -445,16 +460,15 @@ static void test_one_row(void **state)
 	struct world w;
 	size_t i;
 
-	(void)state;
 	assert_true(places_find(&st));
-	st.code_start = (uintptr_t)one_row;
-	st.code_end = (uintptr_t)one_row_end;
+	st.code_start = (uintptr_t)start;
+	st.code_end = (uintptr_t)end;
 	st.visits = calloc(st.code_end - st.code_start, 1);
 	assert_non_null(st.visits);
 	world_init(&w, &snap, NULL);
 	for (i = 0; i < 3; i++)
 		unwinders[i] = make(&w, i == 2 ? UNWIND_FULL : UNWIND_AUTO, i == 1);
-	walk_child(&st, run_one_row, &w, unwinders);
+	walk_child(&st, run, &w, unwinders);
 	for (i = 0; i < 3; i++)
 		unwinder_free(unwinders[i]);
 	world_done(&w);
@@ -462,13 +476,27 @@ static void test_one_row(void **state)
 	if (!st.points)
 		skip();
 	assert_int_equal(st.points, 12);
-	assert_int_equal(st.guessed, 10);
+	assert_int_equal(st.guessed, guesses);
+}
+
+/* The middle needs none, nor does the return. */
+static void test_one_row(void **state)
+{
+	(void)state;
+	one_row_walk(run_one_row, one_row, one_row_end, 9);
+}
+
+static void test_told_row(void **state)
+{
+	(void)state;
+	one_row_walk(run_told_row, told_row, told_row_end, 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_openssl),
-					   cmocka_unit_test(test_one_row)};
+					   cmocka_unit_test(test_one_row),
+					   cmocka_unit_test(test_told_row)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
