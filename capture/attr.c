@@ -75,9 +75,11 @@ void attr_for_samples(struct perf_event_attr *a, const struct event *e, const st
 		 * (perf_swevent_event() in kernel/events/core.c). */
 		if (a->sample_period > 1)
 			a->sample_type &= ~(uint64_t)PERF_SAMPLE_PERIOD;
-	} else if (p->frequency_hz) {
+	} else if (e->period) {
+		a->sample_period = e->period;
+	} else if (e->frequency_hz || p->frequency_hz) {
 		a->freq = 1;
-		a->sample_freq = p->frequency_hz;
+		a->sample_freq = e->frequency_hz ? e->frequency_hz : p->frequency_hz;
 	} else {
 		a->sample_period = p->period;
 	}

@@ -99,6 +99,8 @@ static int refused(const struct session *s, const struct counter *c, pid_t pid, 
 		.wants_kernel = !s->attrs[c->event].exclude_kernel,
 		.is_tracepoint = event_is_tracepoint(s->attrs[c->event].type),
 		.is_probe = s->events[c->event].is_probe,
+		.is_of_pmu =
+			s->attrs[c->event].type >= PERF_TYPE_MAX && !s->events[c->event].is_probe,
 		.is_command = s->command_pid != 0,
 		.n_fds = fds_needed(s),
 	};

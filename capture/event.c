@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "capture/pmu_event.h"
 #include "capture/sysfile.h"
 #include "capture/tracefs.h"
 #include "probe/probe.h"
@@ -57,7 +58,7 @@ static bool token_is(const char *name, const char *s, size_t len)
 	return name && strlen(name) == len && !memcmp(name, s, len);
 }
 
-static bool find_name(struct event *e, const char *s, size_t len)
+bool event_find_name(struct event *e, const char *s, size_t len)
 {
 	for (size_t i = 0; i < sizeof event_names / sizeof *event_names; i++) {
 		const struct event_name *n = &event_names[i];
@@ -296,6 +297,26 @@ static int parse_probe(struct event *ret, const char *spec, size_t len, struct e
 	return rc;
 }
 
+static int parse_pmu(struct event *ret, const char *spec, size_t len, struct err *err)
+{
+	struct event e = {0};
+	const char *mods;
+	size_t n_mods;
+	int rc;
+
+	if (pmu_event_length(spec) != len)
+		return err_set(err, ERR_USAGE, NULL,
+			       "event '%.*s' is not known; events of PMUs are written "
+			       "PMU/TERM=VALUE,.../, as in cpu/event=0x3c,umask=0/",
+			       (int)len, spec);
+	rc = pmu_event_parse(&e, spec, len, &mods, &n_mods, err);
+	if (!rc)
+		rc = apply_modifiers(&e, mods, n_mods, err);
+	if (!rc)
+		*ret = e;
+	return rc;
+}
+
 int event_parse(struct event *ret, const char *spec, size_t len, struct err *err)
 {
 	struct event e = {0};
@@ -328,12 +349,9 @@ int event_parse(struct event *ret, const char *spec, size_t len, struct err *err
 			"durations",
 			(int)len, spec, (int)len, spec, (int)len, spec);
 	if (memchr(spec, '/', len))
-		return err_set(
-			err, ERR_USAGE, NULL,
-			"event '%.*s': pmu/.../ is not supported; raw events are written rNNN",
-			(int)len, spec);
+		return parse_pmu(ret, spec, len, err);
 	memcpy(e.name, spec, len);
-	if (!find_name(&e, spec, word) && !find_raw(&e, spec, word)) {
+	if (!event_find_name(&e, spec, word) && !find_raw(&e, spec, word)) {
 		const char *mods;
 
 		if (!colon)
@@ -508,7 +526,11 @@ static int parse_one(const char *s, size_t len, struct event *events, size_t max
 static size_t name_length(const char *list)
 {
 	const char *colon = strchr(list, ':');
-	size_t n = strcspn(list, ",{}/");
+	size_t n = pmu_event_length(list);
+
+	if (n)
+		return n;
+	n = strcspn(list, ",{}/");
 
 	if (list[n] == '/' && colon && colon < list + n && strchr(list + n + 1, '/'))
 		n = (size_t)(strchr(list + n + 1, '/') - list);

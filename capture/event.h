@@ -26,20 +26,24 @@ struct event {
 	/* Not for the file: texts that the next system call of the thread points to (struct
 	 * syscall_texts); 1: paths, 2: bytes. */
 	uint8_t texts;
-	bool reads_memory;  /* system calls: what their arguments point to is read */
-	bool is_alloc;	    /* of --alloc */
-	uint64_t period;    /* instead of -c; 0: that */
-	char filter[512];   /* of tracepoints, as the kernel takes it; "": none */
-	size_t n_places;    /* of a probe */
-	const char *fields; /* of a probe, as tracefs takes them: " a0=%di:x64"; may be NULL */
+	bool reads_memory;     /* system calls: what their arguments point to is read */
+	bool is_alloc;	       /* of --alloc */
+	uint64_t period;       /* instead of -c and -F; 0: these */
+	unsigned frequency_hz; /* the same */
+	char filter[512];      /* of tracepoints, as the kernel takes it; "": none */
+	size_t n_places;       /* of a probe */
+	const char *fields;    /* of a probe, as tracefs takes them: " a0=%di:x64"; may be NULL */
 	const char *tracefs_name; /* of a tracepoint whose name is another: "SYSTEM/NAME" */
 	uint8_t precise;	  /* attr.precise_ip */
 	bool exclude_user, exclude_kernel, exclude_hv, exclude_idle;
 };
 
-/* Parses "cycles", "cpu-clock:u", "r01c2", "sched:sched_switch", "uprobe:FILE:FUNCTION". The text
- * is spec[0..len). */
+/* Parses "cycles", "cpu-clock:u", "r01c2", "cpu/event=0x3c/", "sched:sched_switch",
+ * "uprobe:FILE:FUNCTION". The text is spec[0..len). */
 int event_parse(struct event *ret, const char *spec, size_t len, struct err *err);
+
+/* Sets type and config of an event that needs no tracefs, as "cpu-clock". */
+bool event_find_name(struct event *e, const char *name, size_t len);
 
 /* Sets what samples of a tracepoint must be like: "prev_comm == \"x\" && prio < 5". */
 int event_set_filter(struct event *e, const char *filter, size_t len, struct err *err);

@@ -52,11 +52,13 @@ void exchange_look(struct exchange *x, int64_t more)
 	const uint64_t now = clock_ns();
 	uint64_t took;
 
+	if (more > EXCHANGE_TASKS)
+		exchange_allow(x);
 	if (!x->fds.n || now < x->look_ns)
 		return;
 	if (!x->begin_ns)
 		x->begin_ns = now;
-	if (more > EXCHANGE_TASKS || are_many(count(x), now - x->begin_ns)) {
+	if (are_many(count(x), now - x->begin_ns)) {
 		exchange_allow(x);
 		return;
 	}

@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
+#include <glob.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include "base/text.h"
 #include "capture/capture.h"
 #include "capture/event.h"
+#include "capture/pmu_event.h"
 #include "capture/sysfile.h"
 #include "capture/tracefs.h"
 #include "dwarf/dwarf.h"
@@ -222,6 +224,33 @@ static int list_tracepoints(struct list *l, const char *pattern, struct err *err
 	return 0;
 }
 
+/* ---- events of PMUs -------------------------------------------------------------------------- */
+
+/* Files events/NAME; NAME.scale and others say more of these. A pattern that is one name shows its
+ * terms. */
+static void list_pmus(struct list *l, const char *pattern)
+{
+	char name[512], text[512];
+	glob_t found = {0};
+
+	if (!glob(PMU_DEVICES "/*/events/*", 0, NULL, &found))
+		for (size_t i = 0; i < found.gl_pathc; i++) {
+			const char *pmu = found.gl_pathv[i] + sizeof PMU_DEVICES;
+			const char *event = strrchr(pmu, '/') + 1;
+
+			snprintf(name, sizeof name, "%.*s/%s/", (int)strcspn(pmu, "/"), pmu, event);
+			if (strchr(event, '.') || fnmatch(pattern, name, 0))
+				continue;
+			say(l, name);
+			if ((l->opt->verbose || !strcmp(pattern, name)) &&
+			    !sysfile_line(found.gl_pathv[i], text, sizeof text)) {
+				snprintf(name, sizeof name, "    %s", text);
+				l->say(l->arg, name);
+			}
+		}
+	globfree(&found);
+}
+
 int capture_list(const char *what, const struct capture_list_options *opt,
 		 void (*say_line)(void *arg, const char *line), void *arg, struct err *err)
 {
@@ -234,6 +263,10 @@ int capture_list(const char *what, const struct capture_list_options *opt,
 		return err_set(err, ERR_NOT_FOUND, NULL, "-p %d: no such process", (int)opt->pid);
 	if (probe_is_spec(pattern))
 		return list_places(&l, pattern, err);
+	if (strchr(pattern, '/'))
+		list_pmus(&l, pattern);
+	if (l.n)
+		return 0;
 	if (is_path(pattern))
 		return list_file(&l, pattern, err);
 	if (str_starts_with(pattern, tracepoint))
@@ -241,6 +274,7 @@ int capture_list(const char *what, const struct capture_list_options *opt,
 	for (size_t i = 0; event_name_at(i); i++)
 		if (!fnmatch(pattern, event_name_at(i), 0))
 			say(&l, event_name_at(i));
+	list_pmus(&l, pattern);
 	rc = list_tracepoints(&l, pattern, err);
 	if (l.n) /* without tracefs the other events are still there */
 		return 0;

@@ -167,9 +167,14 @@ int refused_open_err(struct err *err, int errnum, const struct refused_open *w)
 			"%s: %s: the PMU is taken by another user, the NMI watchdog perhaps: "
 			"sudo sysctl kernel.nmi_watchdog=0",
 			what, name);
+	case EINVAL:
+		return err_set(err, ERR_UNSUPPORTED, NULL, "%s: %s: %s", what, name,
+			       w->is_of_pmu ? "its PMU takes no samples, or not of one program, or "
+					      "does not know these terms: try -a; what only counts "
+					      "is for `perf stat -e`"
+					    : strerror(errnum));
 	default:
-		return err_set(err, errnum == EINVAL ? ERR_UNSUPPORTED : ERR_IO, NULL, "%s: %s: %s",
-			       what, name, strerror(errnum));
+		return err_set(err, ERR_IO, NULL, "%s: %s: %s", what, name, strerror(errnum));
 	}
 }
 

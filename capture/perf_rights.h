@@ -34,6 +34,7 @@ struct refused_open {
 	bool wants_kernel;  /* kernel mode is not excluded */
 	bool is_tracepoint; /* with its fields */
 	bool is_probe;	    /* of user code */
+	bool is_of_pmu;	    /* of none that each machine has */
 	bool is_command;    /* pid is the command that is started */
 	size_t n_fds;	    /* how many are needed in all */
 };

@@ -38,7 +38,7 @@ static const struct option_row options[] = {
 	HEADING("when to take samples"),
 	{'e', "event", NULL, "EVENT[,EVENT..]",
 	 "cycles (else cpu-clock), instructions, cache-misses, page-faults,\n"
-	 "context-switches .., rNNN, sys:tracepoint, sys:*; with :u or :k;\n"
+	 "cs, rNNN, PMU/TERM=../, sys:tracepoint, sys:*; with :u or :k;\n"
 	 "uprobe:FILE:FUNCTION, uretprobe:.., usdt:FILE:PROVIDER:NAME;\n"
 	 "call:FILE:FUNCTION: calls with their durations",
 	 CALLS(capture_add_events)},
@@ -216,6 +216,8 @@ static const struct option_row options[] = {
 	 REFUSED("samples are not filtered; resolve --comm, --pid, --dso, --time do")},
 	{0, "setup-filter", NULL, "ACTION", NULL,
 	 REFUSED("there is no BPF filter to pin; resolve --comm, --pid, --dso, --time filter")},
+	{0, "sample-mem-info", NULL, NULL, NULL,
+	 REFUSED("-d records where data was found, with its address")},
 	{0, "latency", NULL, NULL, NULL, REFUSED("--wall records what runs and what waits")},
 	{0, "per-thread", NULL, NULL, NULL,
 	 REFUSED("rings are per processor; -t TID records single threads")},

@@ -51,6 +51,10 @@ else:
 p = capture("-e", "{cpu-clock:u,page-faults}", "-o", "group.data", "--", load, "spin", 0.05)
 d = PerfData("group.data")
 tap.check({s.event for s in d.samples()} == {0, 1}, "-e {a,b}: both are sampled", p.stderr)
+p = capture("-q", "-e", "software/config=0,freq=499,name=mine/u,cpu-clock/freq=99/", "-o", "pmu.data", "--", load, "spin", 0.2, check=False)
+lines = run([os.path.join(os.path.dirname(CAPTURE), "resolve"), "-q", "--header", "pmu.data"]).stdout
+tap.check("name = mine" in lines and "name = cpu-clock/freq=99/" in lines and "sample_freq } = 499" in lines and "sample_freq } = 99" in lines
+          and {s.event for s in PerfData("pmu.data").samples()} == {0, 1}, "events of a PMU, each with its own rate", lines, p.stderr)
 p = capture("-e", "dummy", "-o", "dummy.data", "--", "true")
 tap.check(p.n_samples == 0 and p.returncode == 0, "-e dummy: no samples", p.stderr)
 

@@ -10,6 +10,7 @@
 #include <linux/perf_event.h>
 
 #include "capture/event.h"
+#include "capture/pmu_event.h"
 #include "capture/targets.h"
 
 static void cpu_lists(void **state)
@@ -117,7 +118,17 @@ static void events(void **state)
 		"r",
 		"rxyz",
 		"r12345678901234567",
-		"cpu/event=1/",
+		"no_such_pmu/event=1/",
+		"software/no_such_event/",
+		"software/cycles/",
+		"software/config=0",
+		"software/../type/",
+		"software/config=x/",
+		"software/config=-1/",
+		"software/config=0/x",
+		"cpu-clock/freq=0/",
+		"cpu-clock/config=1/",
+		"/software/config=0/",
 		"sched:",
 		":x",
 		"../..:id",
@@ -145,6 +156,81 @@ static void events(void **state)
 			continue;
 		assert_true(event_parse(&e, bad[i], strlen(bad[i]), &err) < 0);
 		assert_true(err.what[0] != 0);
+	}
+}
+
+/* Each kernel has the PMU software; it has no formats. */
+static void pmu_events(void **state)
+{
+	static const struct {
+		const char *text, *name;
+		uint64_t config, period;
+		unsigned frequency_hz;
+		bool no_kernel, no_stack;
+	} good[] = {
+		{"software/config=1/", "software/config=1/", 1, 0, 0, false, false},
+		{"software/config=0x3,name=three,period=7/u", "three", 3, 7, 0, true, false},
+		{"software/context-switches/", "software/context-switches/", 3, 0, 0, false, false},
+		{"task-clock/freq=499,call-graph=no/:u", "task-clock/freq=499,call-graph=no/:u", 1,
+		 0, 499, true, true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+		struct event list[2];
+		struct err err = {0};
+		char text[256];
+		size_t n = 0;
+
+		snprintf(text, sizeof text, "%s,cs", good[i].text);
+		if (event_parse_list(text, list, 2, &n, &err))
+			fail_msg("%s: %s", text, err.what);
+		assert_int_equal(n, 2);
+		assert_string_equal(list[0].name, good[i].name);
+		assert_int_equal(list[0].type, PERF_TYPE_SOFTWARE);
+		assert_int_equal(list[0].config, good[i].config);
+		assert_int_equal(list[0].period, good[i].period);
+		assert_int_equal(list[0].frequency_hz, good[i].frequency_hz);
+		assert_int_equal(list[0].exclude_kernel, good[i].no_kernel);
+		assert_int_equal(list[0].no_stack, good[i].no_stack);
+	}
+}
+
+/* Formats as kernels have them for Intel, AMD and others. */
+static void pmu_bits(void **state)
+{
+	static const struct {
+		const char *format;
+		uint64_t value, configs[3];
+		int rc;
+	} cases[] = {
+		{"config:0-7", 0x3c, {0x3c, 0, 0}, 0},
+		{"config:0-7", 0x13c, {0x3c, 0, 0}, 1},
+		{"config:8-15\n", 0xff, {0xff00, 0, 0}, 0},
+		{"config:0-7,32-35", 0x13c, {0x10000003cull, 0, 0}, 0},
+		{"config:0-7,32-35,59-60", 0x213c, {0x100000010000003cull, 0, 0}, 0},
+		{"config:23", 1, {1u << 23, 0, 0}, 0},
+		{"config:23", 2, {0, 0, 0}, 1},
+		{"config:63", 1, {1ull << 63, 0, 0}, 0},
+		{"config1:0-63", ~0ull, {0, ~0ull, 0}, 0},
+		{"config2:1-3", 5, {0, 0, 10}, 0},
+		{"config:64", 1, {0, 0, 0}, -1},
+		{"config:5-3", 1, {0, 0, 0}, -1},
+		{"config:", 1, {0, 0, 0}, -1},
+		{"config:0-", 1, {0, 0, 0}, -1},
+		{"config:x", 1, {0, 0, 0}, -1},
+		{"config4:0-7", 1, {0, 0, 0}, -1},
+		{"", 1, {0, 0, 0}, -1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		uint64_t configs[3] = {0};
+
+		assert_int_equal(pmu_place_bits(cases[i].format, cases[i].value, configs),
+				 cases[i].rc);
+		if (!cases[i].rc)
+			assert_memory_equal(configs, cases[i].configs, sizeof configs);
 	}
 }
 
@@ -185,7 +271,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cpu_lists),	 cmocka_unit_test(online_cpus),
 		cmocka_unit_test(lines_of_stat), cmocka_unit_test(events),
-		cmocka_unit_test(event_lists),
+		cmocka_unit_test(event_lists),	 cmocka_unit_test(pmu_events),
+		cmocka_unit_test(pmu_bits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,7 @@ VALUES = {"c": "1000", "C": "0", "D": "5", "e": "cpu-clock", "F": "99", "G": "/"
           "u": "root", "affinity": "cpu", "call-graph": "dwarf", "control": "fd:3", "filter": "x", "max-size": "10M", "mmap-flush": "64K", "synth": "task",
           "num-thread-synthesize": "2", "proc-map-timeout": "100", "switch-max-files": "3", "switch-output-event": "cpu-clock", "vmlinux": "/x",
           "clang-path": "/x", "clang-opt": "x", "off-cpu-thresh": "5", "bpf-filter": "x"}
-LATER = ["--off-cpu-thresh=5", "--bpf-filter=x", "--latency", "--data-mmap", "--all-cgroups", "--namespaces", "--switch-output-event=cpu-clock", "--switch-max-files=3",
+LATER = ["--sample-mem-info", "--setup-filter=pin", "--off-cpu-thresh=5", "--bpf-filter=x", "--latency", "--data-mmap", "--all-cgroups", "--namespaces", "--switch-output-event=cpu-clock", "--switch-max-files=3",
          "--timestamp-filename", "--strict-freq", "--synth=task", "--user-callchains", "--kernel-callchains", "--off-cpu", "--switch-output=30s", "--switch-output=signal",
          "--call-graph=lbr", "-k=mono", "-D=10-20", "-m=64,64"]
 

@@ -53,7 +53,7 @@ for args, words in {
     ("-c", "often", "--", "true"): ("-c: 'often' is not a number from 1 to ",),
     ("-e", "nonsense", "--", "true"): ("nonsense",),
     ("-e", "cpu-clock:q", "--", "true"): ("'q'",),
-    ("-e", "cpu/event=1/", "--", "true"): ("pmu",),
+    ("-e", "no_such_pmu/event=1/", "--", "true"): ("no PMU",),
     ("-e", "nosys:noevent", "--", "true"): ("nosys|tracefs" if os.geteuid() == 0 else "nosys|tracefs|/sys/kernel/tracing",),
     ("-e", "page-faults,cpu-clock,faults:u", "--", "true"): ("-e page-faults,faults:u: the kernel does not say",),
     ("-e", "cs", "-e", "context-switches:k", "--", "true"): ("-e cs,context-switches:k: the kernel does not say",),
