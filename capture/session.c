@@ -1,8 +1,7 @@
-/* session.c - decides what is opened on which CPU and for which thread, and opens it. */
+/* session.c - opens the events, on each CPU and for each thread that is recorded. */
 #include "capture/session.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 #include "capture/alloc_event.h"
 #include "capture/perf_rights.h"
 #include "capture/probe_maps.h"
+#include "capture/probe_notes.h"
 #include "capture/switch_event.h"
 #include "capture/syscall_event.h"
 #include "reader/format.h"
@@ -30,106 +30,6 @@
 #define SPARE_FDS 16
 
 /* ---- what is recorded -------------------------------------------------------------------- */
-
-/* --user: excludes the kernel from all events. */
-static int leave_out_kernel(struct session *s, struct err *err)
-{
-	for (size_t i = 0; i < s->n_events; i++) {
-		struct event *e = &s->events[i];
-
-		if (e->exclude_user)
-			return err_set(err, ERR_USAGE, NULL,
-				       "--user leaves nothing of -e %s, which is in the kernel",
-				       e->name);
-		e->exclude_kernel = e->exclude_hv = true;
-	}
-	return 0;
-}
-
-/* Do both count something in common? */
-static bool is_same_event(const struct event *a, const struct event *b)
-{
-	return a->type == b->type && a->config == b->config &&
-	       !(a->exclude_user && b->exclude_kernel) && !(a->exclude_kernel && b->exclude_user);
-}
-
-/* Samples of two such events all have the id of one of them: see event_is_shared(). */
-static int check_shared(const struct session *s, struct err *err)
-{
-	for (size_t i = 0; i < s->n_events; i++)
-		for (size_t k = 0; k < i; k++)
-			if (event_is_shared(s->events[i].type, s->events[i].config) &&
-			    is_same_event(&s->events[k], &s->events[i]))
-				return err_set(err, ERR_USAGE, NULL,
-					       "-e %s,%s: the kernel does not say whose samples "
-					       "are whose; record one of them",
-					       s->events[k].name, s->events[i].name);
-	return 0;
-}
-
-/* What asks for a snapshot is recorded too: its sample says who it was. */
-static int choose_trigger(struct session *s, struct err *err)
-{
-	const size_t before = s->n_events;
-	int rc = 0;
-
-	if (s->opt->snapshot_event)
-		rc = event_parse_list(s->opt->snapshot_event, s->events, CAPTURE_EVENTS_MAX,
-				      &s->n_events, err);
-	for (size_t i = before; i < s->n_events; i++)
-		s->events[i].is_trigger = true;
-	return rc;
-}
-
-/* Of each N-th start and each N-th end hardly two are of one call. */
-static int check_pairs(const struct session *s, struct err *err)
-{
-	const char *what = s->opt->syscalls ? "--syscalls" : NULL;
-
-	for (size_t i = 0; i < s->n_events && !what; i++)
-		if (str_starts_with(s->events[i].name, "call:"))
-			what = s->events[i].name;
-	if (s->opt->period <= 1 || !what)
-		return 0;
-	return err_set(err, ERR_USAGE, NULL,
-		       "-c %" PRIu64 " cannot go with %s, which needs both ends of each call: "
-		       "uprobe:FILE:FUNCTION takes each N-th, --max-hit-rate bounds what it costs",
-		       s->opt->period, what);
-}
-
-static int choose_events(struct session *s, struct err *err)
-{
-	const struct capture_options *o = s->opt;
-	int rc = 0;
-
-	for (size_t i = 0; i < o->n_events && !rc; i++) {
-		const size_t before = s->n_events;
-
-		rc = event_parse_list(o->events[i], s->events, CAPTURE_EVENTS_MAX, &s->n_events,
-				      err);
-		for (size_t k = before; !rc && o->filters[i] && k < s->n_events; k++)
-			rc = event_set_filter(&s->events[k], o->filters[i], strlen(o->filters[i]),
-					      err);
-	}
-	if (!rc && o->syscalls)
-		rc = syscall_events(s, err);
-	if (!rc)
-		rc = switch_events_choose(s, err);
-	if (rc)
-		return rc;
-	if (!s->n_events && !o->alloc_bytes) {
-		s->default_event = true;
-		rc = event_parse(&s->events[s->n_events++], "cycles", 6, err);
-	}
-	if (!rc)
-		rc = choose_trigger(s, err);
-	snprintf(s->events[s->n_events].name, sizeof s->events->name, "dummy:u");
-	if (!rc && o->no_kernel)
-		rc = leave_out_kernel(s, err);
-	if (!rc)
-		rc = check_pairs(s, err);
-	return rc ? rc : check_shared(s, err);
-}
 
 static unsigned clamp_frequency(struct session *s, unsigned hz)
 {
@@ -391,146 +291,6 @@ static void release_spare_fds(const int *fds)
 			close(fds[i]);
 }
 
-static void note_endless(struct session *s, const struct event *e, const struct probe_places *found)
-{
-	const char *what = strchr(e->name, ':');
-
-	if (found->n_endless == 1 && !found->places.n)
-		capture_note(s->result, "call%s: it never returns: its calls have no end", what);
-	else if (found->n_endless)
-		capture_note(s->result,
-			     "call%s: functions that never return: %zu; their calls have no end",
-			     what, found->n_endless);
-}
-
-static void note_known(struct session *s, const struct event *e, const struct probe_event *p)
-{
-	const size_t n = p->n_known + p->found.places.n;
-
-	if (!p->n_known || p->kind == PROBE_LEAVE) /* said of its call: */
-		return;
-	if (n == 1)
-		capture_note(s->result, "%s: is probed already, for %s", e->name,
-			     p->known_by->name);
-	else
-		capture_note(s->result, "%s: %zu of its %zu places %s probed already, for %s",
-			     e->name, p->n_known, n, p->n_known == 1 ? "is" : "are",
-			     p->known_by->name);
-}
-
-static void note_inlined(struct session *s, const struct event *e, const struct probe_event *p)
-{
-	const size_t n = p->found.n_inlined;
-	size_t taken = 0;
-
-	for (size_t i = 0; i < p->found.places.n; i++)
-		taken += p->found.places.v[i].inlined != NULL;
-	if (taken && taken == p->found.places.n)
-		capture_note(s->result,
-			     "%s: it is inlined: probed is where its cop%s begin%s, which "
-			     "optimizers may have moved: hits need not be as many as calls",
-			     e->name, n == 1 ? "y" : "ies", n == 1 ? "s" : "");
-	else if (taken)
-		capture_note(s->result,
-			     "%s: %zu of the places %s where an inlined copy begins, which "
-			     "optimizers may have moved: hits need not be as many as calls",
-			     e->name, taken, taken == 1 ? "is" : "are");
-	else if (n && p->kind != PROBE_ENTRY)
-		capture_note(s->result,
-			     "%s: also inlined at %zu place%s, where it is not called and does not "
-			     "return: uprobe: has %s",
-			     e->name, n, &"s"[n == 1], n == 1 ? "it" : "them");
-}
-
-static void note_looping(struct session *s, const struct event *e, const struct probe_places *found)
-{
-	const size_t more = found->n_looping - 1;
-	char others[48] = "";
-
-	if (!found->n_looping)
-		return;
-	if (more)
-		snprintf(others, sizeof others, " and %zu other%s", more, &"s"[more == 1]);
-	capture_note(s->result,
-		     "%s: %s%s jump%s back to the first instruction, where the probe is: it counts "
-		     "each round of that loop",
-		     e->name, found->looping, others, &"s"[more > 0]);
-}
-
-/* MAX_URETPROBE_DEPTH in include/linux/uprobes.h */
-#define PENDING_RETURNS "64"
-
-static void note_places(struct session *s, const struct event *e)
-{
-	const struct probe_event *p = s->probes.made.v[s->probes.made.n - 1];
-	const struct probe_places *found = &p->found;
-	char refused[80];
-
-	snprintf(refused, sizeof refused, "; %zu more have instructions that no probe can replace",
-		 p->n_refused);
-
-	note_endless(s, e, found);
-	note_known(s, e, p);
-	note_inlined(s, e, p);
-	note_looping(s, e, found);
-	if (p->kind == PROBE_RETURN && found->is_go)
-		capture_note(
-			s->result,
-			"%s: Go's programs end when a stack grows while such a probe waits for "
-			"a return: call:%s has no such fault",
-			e->name, strchr(e->name, ':') + 1);
-	else if (p->kind == PROBE_RETURN && !e->is_kernel_probe)
-		capture_note(s->result,
-			     "%s: the kernel follows " PENDING_RETURNS " returns of a thread at a "
-			     "time, and tells no end of calls that are nested deeper: call: does",
-			     e->name);
-	if (found->by_last_part && found->places.n && p->kind != PROBE_LEAVE)
-		capture_note(s->result, "%s: taken for %s%s", e->name,
-			     found->places.v[0].inlined ? found->places.v[0].inlined
-							: found->places.v[0].name,
-			     found->places.n > 1 ? " and others like it" : "");
-	if (found->is_chosen && found->may_be_vdso)
-		capture_note(
-			s->result,
-			"%s: programs call the kernel's (vDSO), where no probe can be, if there "
-			"is one; the library's own is probed",
-			e->name);
-	else if (found->is_chosen && p->kind != PROBE_LEAVE)
-		capture_note(s->result,
-			     "%s: chosen when a program starts; those that it may be are probed",
-			     e->name);
-	if (found->places.n > 1 || p->n_refused)
-		capture_note(s->result, "%s: %zu places%s", e->name, found->places.n,
-			     p->n_refused ? refused : "");
-	if (found->lacks_fields && (s->opt->args || s->opt->strings))
-		capture_note(s->result,
-			     "%s: not all of its arguments are recorded: they are where the kernel "
-			     "cannot read them, or its points have different ones",
-			     e->name);
-	if (found->n_vector)
-		capture_note(s->result,
-			     "%s: left out: %zu place%s at vector instructions (AVX, BMI) or far "
-			     "calls, which the "
-			     "kernel takes for others below a probe",
-			     e->name, found->n_vector, &"s"[found->n_vector == 1]);
-	if (found->n_left_out)
-		capture_note(s->result,
-			     "%s: taken of %zu function%s; left out are %zu of this name, in which "
-			     "no instruction begins there",
-			     e->name, found->places.n, &"s"[found->places.n == 1],
-			     found -> n_left_out);
-	if (found->n_unread)
-		capture_note(s->result,
-			     "%s: the code of %zu function%s is not understood: these "
-			     "calls have no end",
-			     e->name, found->n_unread, &"s"[found->n_unread == 1]);
-	if (found->n_conditional)
-		capture_note(s->result,
-			     "%s: %zu jumps to other functions are conditional: a call "
-			     "that ends there has no known end",
-			     e->name, found->n_conditional);
-}
-
 /* Are all places of the probe that was made last those of events before it? */
 static bool is_known(const struct session *s)
 {
@@ -595,7 +355,8 @@ static int make_probes(struct session *s, struct err *err)
 			return rc;
 		if (!e->is_probe || e->is_kernel_probe)
 			continue;
-		note_places(s, e);
+		probe_note_places(s->result, e, s->probes.made.v[s->probes.made.n - 1],
+				  target.args);
 		if (!s->all_processes)
 			probe_maps_note(s->result, s->probes.made.v[s->probes.made.n - 1],
 					s->processes.tids.v, s->processes.tids.n);
@@ -610,7 +371,7 @@ static int make_probes(struct session *s, struct err *err)
 
 static int prepare(struct session *s, struct err *err)
 {
-	int rc = choose_events(s, err);
+	int rc = session_choose_events(s, err);
 
 	if (!rc)
 		rc = choose_cpus(s, RING_SIDEBAND, err);

@@ -111,8 +111,11 @@ uint64_t session_any_id(const struct session *s, size_t event);
  * Returns false if none is left. */
 bool session_next_poll(struct session *s, enum ring_kind kind, size_t slot);
 
-/* ---- between session.c, counter.c and rings.c ---------------------------------------------- */
+/* ---- between session.c, session_events.c, counter.c and rings.c ------------------------------ */
 
+/* Fills s->events from the options. Without any the event is cycles. Returns 0, or negative with
+ * *err: names that are unknown, or events that cannot go together. */
+int session_choose_events(struct session *s, struct err *err);
 /* The attributes to sample an event with, as far as the kernel supports them. */
 void session_fill_attr(struct session *s, size_t event);
 /* Opens c->event on the CPU of c->slot for a thread (-1: all). Returns 1, 0 if the thread has
