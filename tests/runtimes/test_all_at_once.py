@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """capture -a for a moment on a machine that runs a JVM, node and python as people run them: without a flag, their stacks are whole, what
-has a file is named, and Java's own code, too."""
+has a file is named, and the code of Java and of JavaScript, too."""
 import functools
 import json
 import os
@@ -13,6 +13,7 @@ from common import CAPTURE, NO_EVENTS, PROGRAMS, RESOLVE, Tap, cpu_seconds, have
 tap = Tap()
 SECONDS = "2"  # another recorder of the whole machine may be disturbed
 BUSY = "def f(n): return n if n < 2 else f(n - 1) + f(n - 2)\nwhile True: f(15)\n"
+COMPILED = ("/tmp/perf-", "//anon")
 ROOTS = {"_start", "__libc_start_main", "clone3", "clone", "__clone3", "__clone", "start_thread"}
 
 
@@ -29,12 +30,17 @@ def judge(name, stacks):
     whole = sum(map(is_whole, stacks))
     tap.check(len(stacks) > 15 and whole >= 0.97 * len(stacks), f"{name}: {whole} of {len(stacks)} stacks are whole",
               [[f.get("sym") for f in s] for s in stacks if not is_whole(s)][:2])
-    # V8 does not tell the names of what it compiles, unless it is asked to; Debian's python is stripped.
-    # Nor has a libnode its own, where it is stripped.
-    nameless = {"node": ("/tmp/perf-", "//anon", "["), "python": ("/usr/bin/python",)}.get(name, ("[stack",))
+    # Debian's python is stripped, and so may be libnode. JavaScript's names are read from outside: below.
+    nameless = {"node": (*COMPILED, "["), "python": ("/usr/bin/python",)}.get(name, ("[stack",))
     files = [f for s in stacks for f in s if not f.get("dso", "").startswith(nameless) and not is_stripped_libnode(f.get("dso", ""))]
     named = sum("sym" in f for f in files)
     tap.check(files and named >= 0.97 * len(files), f"{name}: {named} of {len(files)} frames are named", [f for f in files if "sym" not in f][:3])
+
+
+def judge_javascript(stacks):
+    code = [f for s in stacks for f in s if f.get("dso", "").startswith(COMPILED)]
+    named = [f["sym"] for f in code if f.get("sym", "").startswith("JS:")]
+    tap.check(len(named) >= 0.9 * len(code) and any("cycle.js:" in n for n in named), f"node: {len(named)} of {len(code)} frames of JavaScript are named", code[:3])
 
 
 def main():
@@ -60,7 +66,10 @@ def main():
     out = run([RESOLVE, "-q", "a.data", "-f", "jsonl"]).stdout
     samples = [json.loads(line) for line in out.splitlines()]
     for name, p in running.items():
-        judge(name, [s["stack"] for s in samples if s["pid"] == p.pid and s["stack"]])
+        stacks = [s["stack"] for s in samples if s["pid"] == p.pid and s["stack"]]
+        judge(name, stacks)
+        if name == "node":
+            judge_javascript(stacks)
     return 0
 
 
