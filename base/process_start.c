@@ -9,16 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 enum { START_FIELD = 22, STATE_FIELD = 3, STAT_BYTES = 1024 };
 #define SECOND_NS 1000000000ull
-
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec t = {0};
-
-	(void)clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
-}
 
 /* Behind the name, which may have any character. */
 static uint64_t start_ticks(const char *stat)
@@ -47,6 +41,6 @@ uint64_t process_start_wall_ns(uint32_t pid)
 	if (!ticks)
 		return 0;
 	/* Both clocks are slewed alike: their difference changes only when one is set. */
-	return now_ns(CLOCK_REALTIME) - now_ns(CLOCK_BOOTTIME) + ticks / hz * SECOND_NS +
+	return clock_ns_of(CLOCK_REALTIME) - clock_ns_of(CLOCK_BOOTTIME) + ticks / hz * SECOND_NS +
 	       ticks % hz * (SECOND_NS / hz);
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/capabilities.h"
+#include "base/clock.h"
 #include "base/pages.h"
 #include "capture/account.h"
 #include "capture/perf_rights.h"
@@ -41,14 +42,6 @@
 #define THREAD_MS      1  /* between the records that a thread's start makes */
 #define POLL_BEHIND_MS 5  /* the writer is behind, so not all rings were emptied */
 #define CHILD_STOP_MS  2000
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec ts = {0};
-
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 /* ---- start ------------------------------------------------------------------------------- */
 
@@ -88,8 +81,8 @@ static int describe_events(struct recording *r, struct err *err)
 	r->facts.argc = r->opt->recorder_argc;
 	r->facts.compress_level = r->opt->no_compress ? 0 : COMPRESS_LEVEL;
 	r->facts.has_clock = ATTR_HAS(s->policy.features, CLOCKID);
-	r->facts.clock_wall_ns = clock_ns(CLOCK_REALTIME);
-	r->facts.clock_ns = clock_ns(ATTR_CLOCK);
+	r->facts.clock_wall_ns = clock_ns_of(CLOCK_REALTIME);
+	r->facts.clock_ns = clock_ns_of(ATTR_CLOCK);
 	return 0;
 }
 
@@ -279,7 +272,7 @@ static bool wait_for_records(struct recording *r)
 	size_t n = r->skips_sideband ? r->child_fd + 1 : r->n_fds;
 	bool sideband = false;
 
-	if (poll(r->fds, n, poll_timeout_ms(r, clock_ns(CLOCK_MONOTONIC))) < 0) {
+	if (poll(r->fds, n, poll_timeout_ms(r, clock_ns())) < 0) {
 		if (errno != EINTR) /* no memory: records come all the same */
 			poll(NULL, 0, POLL_BEHIND_MS);
 		return false; /* a signal: *stop is looked at */
@@ -362,7 +355,7 @@ static int wait_and_drain(struct recording *r, struct err *err)
 
 	if (woken)
 		poll(NULL, 0, THREAD_MS);
-	rc = drain_round(r, clock_ns(CLOCK_MONOTONIC), err);
+	rc = drain_round(r, clock_ns(), err);
 	r->skips_sideband =
 		woken && r->drain.touch.threads == threads && r->drain.sideband_records != others;
 	if (r->drain.touch.threads != threads)
@@ -460,7 +453,7 @@ static int begin(struct recording *r, struct err *err)
 			       "--realtime %d: this needs root (CAP_SYS_NICE), or ulimit -r %d: %s",
 			       o->realtime, o->realtime, strerror(-rc));
 	rc = 0;
-	now = clock_ns(CLOCK_MONOTONIC);
+	now = clock_ns();
 	if (r->drain.switched && (o->delay_ms ? switch_mark_pause(&r->drain, true, now, err)
 					      : switch_mark_time(&r->drain, now, err)))
 		return -(int)err->code;
@@ -504,18 +497,17 @@ static int loop(struct recording *r, struct err *err)
 {
 	int rc = 0;
 
-	while (!rc && !is_over(r, clock_ns(CLOCK_MONOTONIC))) {
+	while (!rc && !is_over(r, clock_ns())) {
 		rc = wait_and_drain(r, err);
-		report_progress(r, clock_ns(CLOCK_MONOTONIC));
-		pins_look(&r->drain.pins, clock_ns(CLOCK_MONOTONIC));
+		report_progress(r, clock_ns());
+		pins_look(&r->drain.pins, clock_ns());
 		exchange_look(&r->session.exchange, r->drain.more);
 		if (r->session.all_processes)
-			processors_look(&r->processors, &r->session, r->enable_ns != 0,
-					clock_ns(CLOCK_MONOTONIC));
+			processors_look(&r->processors, &r->session, r->enable_ns != 0, clock_ns());
 		if (!rc)
-			rc = flight_look(r, clock_ns(CLOCK_MONOTONIC), err);
+			rc = flight_look(r, clock_ns(), err);
 		if (!rc)
-			rc = next_part_look(r, clock_ns(CLOCK_MONOTONIC), err);
+			rc = next_part_look(r, clock_ns(), err);
 	}
 	return rc;
 }
@@ -549,7 +541,7 @@ static int drain_rest(struct recording *r, struct err *err)
 	for (int k = 0; k < RING_KINDS; k++)
 		session_enable(&r->session, k, false);
 	r->drain.is_over = true;
-	r->facts.end_ns = end_ns = clock_ns(CLOCK_MONOTONIC);
+	r->facts.end_ns = end_ns = clock_ns();
 	/* Continues even if nothing can be written any more, to count what is lost. */
 	while (!rc && !complete) {
 		rc = drain_all(&r->drain, &complete, err);

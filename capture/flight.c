@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/write_all.h"
 #include "capture/account.h"
 #include "capture/recording.h"
@@ -24,14 +24,6 @@ struct report {
 	int rc;
 	char problem[512];
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts = {0};
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 int flight_begin(struct recording *r, struct err *err)
 {
@@ -154,7 +146,7 @@ static void note_short_window(struct recording *r, uint64_t end_ns)
 
 int flight_end(struct recording *r, int rc, struct err *err)
 {
-	const uint64_t end_ns = now_ns();
+	const uint64_t end_ns = clock_ns();
 	int status;
 
 	if (r->flight.writer)
@@ -182,7 +174,7 @@ static void write_snapshot(struct recording *r, const char *path, const char *wh
 /* In the process of its own. ^C at the terminal is for the recording. */
 static void write_snapshot(struct recording *r, const char *path, const char *why, int fd)
 {
-	const uint64_t end_ns = now_ns();
+	const uint64_t end_ns = clock_ns();
 	uint64_t begin_ns;
 	struct report report = {.shot = {.why = ""}};
 	struct capture_options o = *r->opt;

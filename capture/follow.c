@@ -8,22 +8,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "capture/attr.h"
 #include "capture/sysfile.h"
 
 #define LOOK_NS	    1000000000ull
 #define RECORD_MAX  (64 * 1024)
 #define LOOKS_SHARE 10 /* of the time at most one part in so many is spent on looks */
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts = {0};
-
-	clock_gettime(ATTR_CLOCK, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 /* ---- records -------------------------------------------------------------------------------- */
 
@@ -113,12 +105,12 @@ static int look(struct follow *f, struct followed *p, bool timed)
 	int rc;
 
 	f->look = p->look;
-	p->looked_ns = now_ns();
+	p->looked_ns = clock_ns_of(ATTR_CLOCK);
 	f->time_ns = timed ? p->looked_ns : 0;
 	f->synth.emit = take;
 	f->synth.arg = f;
 	rc = synth_process(&f->synth, p->pid);
-	p->took_ns = now_ns() - p->looked_ns;
+	p->took_ns = clock_ns_of(ATTR_CLOCK) - p->looked_ns;
 	return f->no_memory ? -1 : rc;
 }
 
@@ -151,7 +143,7 @@ int follow_changes(struct follow *f, pid_t pid)
 	if (i == HASH_NONE || !describe(pid, &now))
 		return 0;
 	p = &f->processes.v[i];
-	if (!seems_changed(p, &now, now_ns()))
+	if (!seems_changed(p, &now, clock_ns_of(ATTR_CLOCK)))
 		return 0;
 	f->is_exec = now.program != p->program;
 	p->program = now.program;
@@ -171,7 +163,7 @@ int follow_thread(struct follow *f, pid_t pid, pid_t tid)
 		return -1;
 	f->is_exec = false;
 	f->look = f->processes.v[i].look;
-	f->time_ns = now_ns();
+	f->time_ns = clock_ns_of(ATTR_CLOCK);
 	return pid == tid ? 0 : synth_thread(&f->synth, pid, pid, tid);
 }
 

@@ -152,12 +152,10 @@ static int put_processes(struct recording *r, bool has_lost, struct err *err)
 static void begin_facts(struct recording *r)
 {
 	struct perfdata_facts *f = &r->facts;
-	struct timespec wall = {0};
 
 	f->first_sample_ns = f->last_sample_ns = f->end_ns = 0;
 	f->raw_bytes = f->data_bytes = 0;
-	clock_gettime(CLOCK_REALTIME, &wall);
-	f->clock_wall_ns = (uint64_t)wall.tv_sec * 1000000000 + (uint64_t)wall.tv_nsec;
+	f->clock_wall_ns = clock_ns_of(CLOCK_REALTIME);
 	f->clock_ns = clock_ns();
 }
 

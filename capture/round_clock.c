@@ -6,13 +6,7 @@
 #include <stdio.h>
 #include <time.h>
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts = {0};
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
+#include "base/clock.h"
 
 /* To the nanosecond: poll() has milliseconds, which with short steps are a whole one. */
 static void wait_until(uint64_t then, uint64_t now)
@@ -25,14 +19,14 @@ static void wait_until(uint64_t then, uint64_t now)
 
 void round_clock_begin(struct round_clock *c, uint64_t step_ns, uint64_t duration_ns)
 {
-	*c = (struct round_clock){.begin_ns = now_ns(), .step_ns = step_ns, .stands_for = 1};
+	*c = (struct round_clock){.begin_ns = clock_ns(), .step_ns = step_ns, .stands_for = 1};
 	c->began_ns = c->begin_ns;
 	c->end_ns = duration_ns ? c->begin_ns + duration_ns : 0;
 }
 
 bool round_clock_next(struct round_clock *c)
 {
-	const uint64_t now = now_ns();
+	const uint64_t now = clock_ns();
 	uint64_t next = (now - c->begin_ns) / c->step_ns;
 
 	c->n_rounds++;
@@ -47,7 +41,7 @@ bool round_clock_next(struct round_clock *c)
 		return false;
 	if (next > now)
 		wait_until(next, now);
-	c->began_ns = now_ns();
+	c->began_ns = clock_ns();
 	return true;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 
 /* Time between two readings of a process: it grows, but where a sample shows code that is not
@@ -20,14 +21,6 @@
  * more. */
 #define COST_SHARE   100
 #define COST_FREE_NS 300000000ull
-
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec ts = {0};
-
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 void runtime_process_begin(struct runtime_process *p, uint64_t time_ns)
 {
@@ -108,7 +101,7 @@ static void open_jvm(struct runtime_process *p)
 	p->tries++;
 	p->why = (struct err){0};
 	if (!hotspot_open(&p->hotspot, p->pid, base, &p->why) && !p->log.bytes.n)
-		code_log_begin(&p->log, (uint32_t)p->pid, now_ns(CLOCK_MONOTONIC));
+		code_log_begin(&p->log, (uint32_t)p->pid, clock_ns());
 }
 
 /* What the last program had. */
@@ -123,7 +116,7 @@ static void forget(struct runtime_process *p)
 
 static void read_jvm(struct runtime_process *p, const uint64_t *methods, size_t n)
 {
-	const uint64_t now = now_ns(CLOCK_MONOTONIC);
+	const uint64_t now = clock_ns();
 
 	open_jvm(p);
 	if (!p->hotspot || p->log.bytes.n > RUNTIME_LOG_MAX)
@@ -155,7 +148,7 @@ static void plan_next(struct runtime_process *p, uint64_t now)
 
 void runtime_process_begin_turn(struct runtime_process *p, struct runtime_turn *t)
 {
-	const uint64_t now = now_ns(CLOCK_MONOTONIC);
+	const uint64_t now = clock_ns();
 
 	*t = (struct runtime_turn){.methods = p->methods.v,
 				   .n_methods = p->methods.n,
@@ -165,7 +158,7 @@ void runtime_process_begin_turn(struct runtime_process *p, struct runtime_turn *
 				   .is_v8 = p->is_v8,
 				   .is_new = p->is_new,
 				   .again = now >= p->again_ns,
-				   .begin_ns = now_ns(CLOCK_THREAD_CPUTIME_ID)};
+				   .begin_ns = clock_ns_of(CLOCK_THREAD_CPUTIME_ID)};
 	t->v8 = v8_watch_take(&p->v8, t->again);
 	if (t->again)
 		p->again_ns = now + AGAIN_NS;
@@ -181,7 +174,7 @@ void runtime_process_begin_turn(struct runtime_process *p, struct runtime_turn *
 
 void runtime_process_read(struct runtime_process *p, const struct runtime_turn *t)
 {
-	const uint64_t now = now_ns(CLOCK_MONOTONIC);
+	const uint64_t now = clock_ns();
 
 	if (t->is_new)
 		forget(p);
@@ -208,9 +201,9 @@ void runtime_process_end_turn(struct runtime_process *p, struct runtime_turn *t)
 	p->is_v8 |= p->v8.v8 && !p->is_new;
 	p->is_gone |= p->counts.is_gone || p->copy.is_gone || p->v8.counts.is_gone;
 	if (p->is_gone && !p->ended_ns)
-		p->ended_ns = now_ns(CLOCK_MONOTONIC);
-	p->cost_ns += now_ns(CLOCK_THREAD_CPUTIME_ID) - t->begin_ns;
-	plan_next(p, now_ns(CLOCK_MONOTONIC));
+		p->ended_ns = clock_ns();
+	p->cost_ns += clock_ns_of(CLOCK_THREAD_CPUTIME_ID) - t->begin_ns;
+	plan_next(p, clock_ns());
 }
 
 void runtime_process_done(struct runtime_process *p)

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "capture/attr.h"
@@ -63,14 +64,6 @@ struct runtime_watch {
 	unsigned file;	    /* how many have begun */
 	uint16_t frame;	    /* the number of the last one in it */
 };
-
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec ts = {0};
-
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 /* ---- processes --------------------------------------------------------------------------- */
 
@@ -461,15 +454,15 @@ static void *reads(void *arg)
 	pthread_mutex_lock(&w->lock);
 	while (!w->ends) {
 		uint64_t next;
-		struct runtime_process *p = next_turn(w, now_ns(CLOCK_MONOTONIC), &next);
+		struct runtime_process *p = next_turn(w, clock_ns(), &next);
 		struct timespec until = {(time_t)(next / 1000000000), (long)(next % 1000000000)};
 
 		if (p)
 			take_turn(w, p);
-		else if ((p = next_ended(w, now_ns(CLOCK_MONOTONIC))) != NULL)
+		else if ((p = next_ended(w, clock_ns())) != NULL)
 			pack(w, p);
-		else if ((p = next_due(w, now_ns(CLOCK_MONOTONIC))) != NULL)
-			write_log(w, p, now_ns(CLOCK_MONOTONIC));
+		else if ((p = next_due(w, clock_ns())) != NULL)
+			write_log(w, p, clock_ns());
 		else
 			pthread_cond_timedwait(&w->wake, &w->lock, &until);
 	}
@@ -569,7 +562,7 @@ void runtime_watch_finish(struct runtime_watch *w, struct bytes *records, struct
 		if (p->v8.v8)
 			v8_watch_read(&p->v8, p->pid, &(struct v8_todo){0}, true, &p->log);
 		runtime_process_note(p, r);
-		runtime_process_write(p, now_ns(CLOCK_MONOTONIC), &w->ready);
+		runtime_process_write(p, clock_ns(), &w->ready);
 	}
 	if (w->left_out)
 		capture_note(r,

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "capture/account.h"
 #include "capture/attr.h"
 #include "capture/bundle_pins.h"
@@ -65,14 +66,6 @@ struct stacks {
 	uint64_t longest_halt_ns, n_ended_waits, ids[1];
 	struct untraced untraced;
 };
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec ts = {0};
-
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 /* Writes what has been read of a round so far. */
 static int flush(struct stacks *s, struct err *err)
@@ -270,8 +263,8 @@ static int begin_file(struct stacks *s, struct err *err)
 	s->facts.argv = s->opt->recorder_argv;
 	s->facts.argc = s->opt->recorder_argc;
 	s->facts.has_clock = true;
-	s->facts.clock_wall_ns = clock_ns(CLOCK_REALTIME);
-	s->facts.clock_ns = clock_ns(ATTR_CLOCK);
+	s->facts.clock_wall_ns = clock_ns_of(CLOCK_REALTIME);
+	s->facts.clock_ns = clock_ns_of(ATTR_CLOCK);
 	s->facts.compress_level = s->opt->no_compress ? 0 : COMPRESS_LEVEL;
 	rc = perfdata_create(&s->file, s->opt->output, err);
 	if (rc)
@@ -371,7 +364,7 @@ static int end_file(struct stacks *s, int rc, struct err *err)
 static int choose_new(struct stacks *s, struct err *err)
 {
 	const size_t before = s->processes.tids.n;
-	const uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	const uint64_t now = clock_ns();
 	int rc = 0;
 
 	if (s->opt->n_tids || s->opt->no_inherit || now - s->chosen_ns < CHOOSE_NS)
@@ -423,7 +416,7 @@ static int rounds(struct stacks *s, struct err *err)
 			     INTERRUPTED_CAN_RESTART ? " with a timeout" : "");
 	if (s->opt->begun && s->opt->every_ms)
 		s->opt->begun(s->opt->progress_arg, s->result);
-	s->chosen_ns = clock_ns(CLOCK_MONOTONIC);
+	s->chosen_ns = clock_ns();
 	round_clock_begin(&s->clock, s->opt->every_ms * 1000000ull,
 			  (uint64_t)(s->opt->duration_s * 1e9));
 	n = take_all(s, err);
@@ -431,7 +424,7 @@ static int rounds(struct stacks *s, struct err *err)
 	while (n > 0 && s->opt->every_ms && !*s->stop && round_clock_next(&s->clock)) {
 		thread_state_release(&s->thread);
 		s->pins.looks = true; /* no record tells of an end */
-		pins_look(&s->pins, clock_ns(CLOCK_MONOTONIC));
+		pins_look(&s->pins, clock_ns());
 		s->n_threads = (size_t)n;
 		n = choose_new(s, err);
 		if (!n && !*s->stop)

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/syscalls.h"
 #include "base/text.h"
@@ -419,11 +419,8 @@ struct entry {
 
 static void add_age(struct text *t, const struct entry *e)
 {
-	struct timespec now = {0};
-	int64_t us;
+	const int64_t us = (int64_t)(clock_ns_of(ATTR_CLOCK) - e->when.time_ns) / 1000;
 
-	clock_gettime(ATTR_CLOCK, &now);
-	us = ((int64_t)now.tv_sec * 1000000000 + now.tv_nsec - (int64_t)e->when.time_ns) / 1000;
 	text_char(t, '+');
 	text_dec(t, us > 0 ? (uint64_t)us : 0, 0);
 	text_str(t, "us");

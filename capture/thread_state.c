@@ -14,9 +14,9 @@
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "capture/thread_state.h"
 #include "capture/interrupted.h"
 #include "capture/sysfile.h"
@@ -28,14 +28,6 @@
 #define STOP_YIELDS  20
 #define STOP_TRIES   20000
 #define STOP_WAIT_US 100
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts = {0};
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 /* State, flags and processor: fields 3, 9 and 39, behind the name, which may have any character. */
 static bool read_stat(pid_t pid, pid_t tid, struct thread_state *t)
@@ -319,7 +311,7 @@ int thread_state_read(pid_t pid, pid_t tid, struct thread_state *t)
 	if (!read_stat(pid, tid, t) || t->state == 'Z' || t->state == 'X')
 		return 0;
 	read_kernel_part(pid, tid, t);
-	t->time_ns = now_ns();
+	t->time_ns = clock_ns();
 	if (t->is_kernel_thread)
 		return t->n_kernel > 0;
 	if (cannot_stop(t, tid)) {
@@ -329,13 +321,13 @@ int thread_state_read(pid_t pid, pid_t tid, struct thread_state *t)
 	rc = halt(tid, t, &status);
 	if (rc <= 0 && !is_late(t, tid))
 		return rc;
-	t->time_ns = now_ns();
+	t->time_ns = clock_ns();
 	if (rc <= 0) {
 		copy_waiting(pid, tid, t);
 		return 1;
 	}
 	copy_user_part(tid, t);
 	let_go(tid, status);
-	t->halted_ns = now_ns() - t->time_ns;
+	t->halted_ns = clock_ns() - t->time_ns;
 	return 1;
 }

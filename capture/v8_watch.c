@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 
 /* Limits: of what is to be looked at, of what is remembered. */
@@ -30,14 +31,6 @@ enum { CODE_BYTES_MIN = 512 << 10 };
 
 /* Words below the record, as indexes from it. */
 enum { CONTEXT = -1, FUNCTION = -2, BYTECODE = -4, WORDS_BELOW = 5 };
-
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec ts = {0};
-
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 static bool ends_in(const char *path, const char *end)
 {
@@ -218,16 +211,16 @@ bool v8_watch_probe(struct v8_watch *w, pid_t pid)
 
 static void write_all(struct v8_watch *w, struct code_log *log)
 {
-	const uint64_t begin = now_ns(CLOCK_THREAD_CPUTIME_ID);
+	const uint64_t begin = clock_ns_of(CLOCK_THREAD_CPUTIME_ID);
 	uint64_t cost;
 
 	(void)v8_write(w->v8, log, &w->counts);
 	if (w->counts.functions + w->counts.torn + w->counts.changed != w->n_written) {
 		w->n_written = w->counts.functions + w->counts.torn + w->counts.changed;
-		code_log_add_names(log, now_ns(CLOCK_MONOTONIC), &w->counts);
+		code_log_add_names(log, clock_ns(), &w->counts);
 	}
-	cost = CHECK_SHARE * (now_ns(CLOCK_THREAD_CPUTIME_ID) - begin);
-	w->due_ns = now_ns(CLOCK_MONOTONIC) + (cost > CHECK_NS ? cost : CHECK_NS);
+	cost = CHECK_SHARE * (clock_ns_of(CLOCK_THREAD_CPUTIME_ID) - begin);
+	w->due_ns = clock_ns() + (cost > CHECK_NS ? cost : CHECK_NS);
 }
 
 /* Out of memory is the log's, or leaves names out. */
@@ -238,7 +231,7 @@ void v8_watch_read(struct v8_watch *w, pid_t pid, const struct v8_todo *todo, bo
 		return;
 	if (todo->n)
 		(void)v8_look(w->v8, todo->v, todo->n, &w->counts);
-	if (is_last || now_ns(CLOCK_MONOTONIC) >= w->due_ns)
+	if (is_last || clock_ns() >= w->due_ns)
 		write_all(w, log);
 }
 

@@ -3,24 +3,16 @@
 
 #include <linux/perf_event.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/vec.h"
 #include "capture/attr.h"
 #include "capture/switch_pack.h"
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts = {0};
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 /* The segment that is open. NULL when out of memory. */
 static struct segment *open_segment(struct window *w)
 {
-	if (!w->segments.n && vec_push(&w->segments, (struct segment){.begin_ns = now_ns()})) {
+	if (!w->segments.n && vec_push(&w->segments, (struct segment){.begin_ns = clock_ns()})) {
 		w->failed = true;
 		return NULL;
 	}
@@ -103,7 +95,7 @@ bool window_is_due(const struct window *w)
 {
 	const struct segment *s = w->segments.n ? &w->segments.v[w->segments.n - 1] : NULL;
 
-	return s && (now_ns() - s->begin_ns >= w->length_ns / WINDOW_SEGMENTS ||
+	return s && (clock_ns() - s->begin_ns >= w->length_ns / WINDOW_SEGMENTS ||
 		     s->data.vec.n >= w->max_bytes / WINDOW_SEGMENTS);
 }
 
@@ -135,7 +127,7 @@ void window_drop_old(struct window *w, uint64_t now)
 
 void window_cut(struct window *w)
 {
-	const uint64_t now = now_ns();
+	const uint64_t now = clock_ns();
 
 	if (!window_is_due(w))
 		return;

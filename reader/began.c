@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/process_start.h"
 #include "reader/file.h"
 #include "reader/reader.h"
@@ -15,14 +16,6 @@
 #define HEADER_NS (10 * SECOND_NS)
 /* perf's own clock is not slewed: 100 parts of a million. */
 #define DRIFT 10000
-
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec t = {0};
-
-	(void)clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
-}
 
 static uint64_t distance(uint64_t a, uint64_t b)
 {
@@ -35,7 +28,7 @@ static uint64_t distance(uint64_t a, uint64_t b)
 static bool by_file_time(const struct perf_file *f, uint64_t *wall_of_0, uint64_t *margin)
 {
 	const struct perf_file_info *i = &f->info;
-	const uint64_t boot = now_ns(CLOCK_REALTIME) - now_ns(CLOCK_BOOTTIME);
+	const uint64_t boot = clock_ns_of(CLOCK_REALTIME) - clock_ns_of(CLOCK_BOOTTIME);
 	const uint64_t end = f->last_ns, off = distance(boot + end, i->file_mtime_ns);
 
 	if (!end || i->file_mtime_ns < end || off > HEADER_NS + end / DRIFT)

@@ -10,8 +10,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "functions/functions.h"
 
@@ -77,14 +77,6 @@ void v8_free(struct v8 *v)
 	vec_done(&v->records);
 	hash_done(&v->by_object);
 	free(v);
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts = {0};
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
 /* ---- what is known ------------------------------------------------------------------------ */
@@ -280,7 +272,7 @@ static void name_found(struct pass *p)
 	for (size_t i = 0; i < p->found.n && !p->nomem; i++) {
 		struct found *x = &p->found.v[i];
 
-		x->piece.same_ns = now_ns();
+		x->piece.same_ns = clock_ns();
 		if (piece_of(p->v, x->piece.object))
 			continue;
 		if (!reads_same(p, x)) {
@@ -390,7 +382,7 @@ int v8_look(struct v8 *v, const struct v8_seen *seen, size_t n, struct v8_counts
 
 static void check_all(struct pass *p)
 {
-	const uint64_t now = now_ns();
+	const uint64_t now = clock_ns();
 	struct v8 *v = p->v;
 
 	for (size_t i = 0; i < v->pieces.n; i++) {
@@ -453,7 +445,7 @@ static void date_by_reading(struct v8 *v)
 /* Readers need times that do not fall. */
 int v8_write(struct v8 *v, struct code_log *log, struct v8_counts *counts)
 {
-	const uint64_t changed = counts->changed, now = now_ns();
+	const uint64_t changed = counts->changed, now = clock_ns();
 	struct pass p = {.v = v, .counts = counts};
 
 	remote_renew(&v->mem, READS_MAX);
