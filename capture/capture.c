@@ -3,28 +3,22 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/capabilities.h"
 #include "base/clock.h"
 #include "base/pages.h"
 #include "capture/account.h"
-#include "capture/perf_rights.h"
 #include "capture/child.h"
 #include "capture/drain.h"
 #include "capture/perfdata.h"
 #include "capture/priority.h"
 #include "capture/probe_maps.h"
-#include "capture/session.h"
 #include "capture/record_writer.h"
 #include "capture/recording.h"
+#include "capture/session.h"
 #include "capture/switch_event.h"
-#include "capture/synth.h"
 #include "capture/syscall_event.h"
 #include "capture/tracing_data.h"
 
@@ -33,15 +27,12 @@
 #define ROUND_NS       1000000000ull	   /* ... or is this old */
 /* Those of the beginning are shorter, so that a recording that is killed has all but a twentieth.
  */
-#define ROUND_MIN_NS   100000000ull
-#define ROUND_SHARE    20
-#define POLL_MS	       100
-#define GIVE_BACK_NS   10000000000ull
-#define PROGRESS_NS    1000000000ull
-#define POLL_TOUCH_MS  20 /* missing stack pages cut all samples until they are touched */
-#define THREAD_MS      1  /* between the records that a thread's start makes */
-#define POLL_BEHIND_MS 5  /* the writer is behind, so not all rings were emptied */
-#define CHILD_STOP_MS  2000
+#define ROUND_MIN_NS  100000000ull
+#define ROUND_SHARE   20
+#define GIVE_BACK_NS  10000000000ull
+#define PROGRESS_NS   1000000000ull
+#define THREAD_MS     1 /* between the records that a thread's start makes */
+#define CHILD_STOP_MS 2000
 
 /* ---- start ------------------------------------------------------------------------------- */
 
@@ -86,209 +77,7 @@ static int describe_events(struct recording *r, struct err *err)
 	return 0;
 }
 
-static void poll_rings(struct recording *r, enum ring_kind k)
-{
-	const struct ring_set *set = &r->session.sets[k];
-
-	for (size_t slot = 0; slot < set->cpus.cpus.n; slot++) {
-		size_t c = set->rings[slot].poll_counter;
-		bool has = c != SIZE_MAX;
-
-		r->fds[r->n_fds++] =
-			(struct pollfd){.fd = has ? set->counters.v[c].fd : -1, .events = POLLIN};
-		r->n_polled += has && k < RING_SIDEBAND;
-	}
-}
-
-static int prepare_poll(struct recording *r, struct err *err)
-{
-	struct session *s = &r->session;
-	size_t n = 0;
-
-	for (int k = 0; k < RING_KINDS; k++)
-		n += s->sets[k].cpus.cpus.n;
-	r->fds = calloc(n + 1, sizeof *r->fds);
-	if (!r->fds)
-		return err_nomem(err);
-	poll_rings(r, RING_SAMPLES);
-	poll_rings(r, RING_SWITCHES);
-	r->child_fd = r->n_fds++;
-	r->fds[r->child_fd] = (struct pollfd){.fd = r->child.pid_fd, .events = POLLIN};
-	poll_rings(r, RING_SIDEBAND);
-	poll_rings(r, RING_ALARM);
-	return 0;
-}
-
-/* ---- what was there before ----------------------------------------------------------------- */
-
-static int emit_synthesized(void *arg, const void *rec, size_t n)
-{
-	struct recording *r = arg;
-
-	r->result->other_records++;
-	runtime_watch_record(r->drain.runtimes, rec, n);
-	probe_maps_take(&r->session.probes, rec, n);
-	pins_note(&r->drain.pins, rec, n);
-	if (r->drain.past)
-		past_add(r->drain.past, rec, n);
-	return record_writer_append(r->drain.writer, rec, n) ? -ERR_NOMEM : 0;
-}
-
-static int drain_between(void *arg)
-{
-	struct recording *r = arg;
-
-	return drain_sideband(&r->drain, NULL);
-}
-
-static int synthesize_processes(struct recording *r, struct synth *s)
-{
-	const struct tid_list *p = &r->session.processes;
-	int rc = 0;
-
-	if (r->session.all_processes)
-		return synth_all(s, drain_between, r);
-	for (size_t i = 0; i < p->tids.n && !rc; i++)
-		rc = synth_process(s, p->tids.v[i]);
-	return rc; /* a command is reported by its exec */
-}
-
-int recording_synthesize_cgroups(struct recording *r)
-{
-	struct synth s = {.proc = "/proc", .sys = "/sys", .emit = emit_synthesized, .arg = r};
-	int rc = r->opt->all_cgroups ? synth_cgroups(&s) : 0;
-
-	synth_done(&s);
-	return rc;
-}
-
-/* Live records are held meanwhile, so that they come later in the file. */
-int recording_synthesize(struct recording *r, struct err *err)
-{
-	bool hidden = false, wants_kernel = false;
-	struct utsname u = {0};
-	char modules[128];
-	struct synth s = {
-		.proc = "/proc",
-		.sys = "/sys",
-		.modules = modules,
-		.cache_dir = r->opt->cache.dir,
-		.emit = emit_synthesized,
-		.arg = r,
-		.with_data = r->session.policy.call_graph == CALL_GRAPH_DWARF,
-		.all_data = r->session.policy.data,
-	};
-	int rc;
-
-	uname(&u);
-	snprintf(modules, sizeof modules, "/lib/modules/%s", u.release);
-	for (size_t i = 0; i < r->session.n_events; i++)
-		wants_kernel |= !r->session.attrs[i].exclude_kernel;
-	r->drain.holding = true;
-	rc = synth_kernel(&s, &hidden);
-	if (!rc)
-		rc = synth_modules(&s);
-	if (!rc)
-		rc = recording_synthesize_cgroups(r);
-	if (!rc)
-		rc = synthesize_processes(r, &s);
-	synth_done(&s);
-	if (r->session.all_processes && !namespace_is_machines(MACHINE_PID))
-		capture_note(r->result,
-			     "processes outside of this container (PID namespace) have no ids and "
-			     "names here, and count as swapper; record outside, or with docker's "
-			     "--pid=host");
-	if (hidden && wants_kernel && access("/proc/self", F_OK))
-		capture_note(r->result,
-			     "/proc is not mounted here, so kernel frames will have no names: "
-			     "mount -t proc proc /proc");
-	else if (hidden && wants_kernel)
-		capture_note(r->result,
-			     "kernel addresses are hidden from this user, so kernel "
-			     "frames will have no names: sudo sysctl kernel.kptr_restrict=0");
-	return rc ? err_nomem(err) : drain_release_held(&r->drain, err);
-}
-
 /* ---- the loop ------------------------------------------------------------------------------ */
-
-static int poll_timeout_ms(const struct recording *r, uint64_t now)
-{
-	const unsigned wait_ms = r->behind	    ? POLL_BEHIND_MS
-				 : r->drain.touches ? POLL_TOUCH_MS * (r->patience + 1)
-						    : POLL_MS;
-	uint64_t due = now + wait_ms * 1000000ull;
-
-	if (r->drain.turn_ns && r->drain.turn_ns < due)
-		due = r->drain.turn_ns;
-	if (r->end_ns && r->end_ns < due)
-		due = r->end_ns;
-	if (r->enable_ns && r->enable_ns < due)
-		due = r->enable_ns;
-	if (r->next.end_ns && !r->next.finisher && r->next.end_ns < due)
-		due = r->next.end_ns;
-	return due > now ? (int)((due - now + 999999) / 1000000) : 0;
-}
-
-/* Of what the i-th descriptor is, in the order of prepare_poll(), where *slot is left. */
-static enum ring_kind polled(const struct recording *r, size_t i, size_t *slot)
-{
-	static const enum ring_kind before[] = {RING_SAMPLES, RING_SWITCHES};
-	enum ring_kind kind = RING_SIDEBAND;
-
-	*slot = i;
-	for (size_t k = 0; k < sizeof before / sizeof *before; k++) {
-		const size_t n = r->session.sets[before[k]].cpus.cpus.n;
-
-		if (*slot < n)
-			return before[k];
-		*slot -= n;
-	}
-	--*slot; /* the child's */
-	if (*slot < r->session.sets[kind].cpus.cpus.n)
-		return kind;
-	*slot -= r->session.sets[kind].cpus.cpus.n;
-	return RING_ALARM;
-}
-
-/* A ring whose thread has ended hangs up at once, again and again: it is polled by the counter of
- * another thread. If none is left, it is read only when poll() times out. */
-static void next_poll_fd(struct recording *r, size_t i)
-{
-	size_t slot;
-	enum ring_kind kind = polled(r, i, &slot);
-	struct ring_set *set = &r->session.sets[kind];
-
-	if (session_next_poll(&r->session, kind, slot)) {
-		r->fds[i].fd = set->counters.v[set->rings[slot].poll_counter].fd;
-		return;
-	}
-	r->fds[i].fd = -1;
-	r->n_polled -= kind < RING_SIDEBAND;
-}
-
-/* Returns true if a sideband record has ended the wait. */
-static bool wait_for_records(struct recording *r)
-{
-	size_t n = r->skips_sideband ? r->child_fd + 1 : r->n_fds;
-	bool sideband = false;
-
-	if (poll(r->fds, n, poll_timeout_ms(r, clock_ns())) < 0) {
-		if (errno != EINTR) /* no memory: records come all the same */
-			poll(NULL, 0, POLL_BEHIND_MS);
-		return false; /* a signal: *stop is looked at */
-	}
-	for (size_t i = 0; i < n; i++) {
-		if (i == r->child_fd)
-			continue;
-		sideband |= i > r->child_fd && r->fds[i].revents & POLLIN;
-		if (r->fds[i].fd >= 0 && r->fds[i].revents & (POLLHUP | POLLERR | POLLNVAL))
-			next_poll_fd(r, i);
-	}
-	if (r->fds[r->child_fd].revents)
-		/* It stays readable; child_reap() finds out the rest. */
-		r->fds[r->child_fd].fd = -1;
-	return sideband;
-}
 
 /* A snapshot is as exact as its rounds are short. */
 static uint64_t round_ns(const struct recording *r, uint64_t now)
@@ -350,7 +139,7 @@ static int wait_and_drain(struct recording *r, struct err *err)
 {
 	uint64_t threads = r->drain.touch.threads, others = r->drain.sideband_records;
 	uint64_t forks = r->drain.forks;
-	bool woken = wait_for_records(r) && r->drain.touches;
+	bool woken = recording_wait(r) && r->drain.touches;
 	int rc;
 
 	if (woken)
@@ -360,7 +149,7 @@ static int wait_and_drain(struct recording *r, struct err *err)
 		woken && r->drain.touch.threads == threads && r->drain.sideband_records != others;
 	if (r->drain.touch.threads != threads)
 		r->patience = 0;
-	else if (r->drain.forks != forks && r->patience < POLL_MS / POLL_TOUCH_MS - 1)
+	else if (r->drain.forks != forks && r->patience < PATIENCE_MAX)
 		r->patience++;
 	else if (r->drain.forks == forks && !woken)
 		r->patience = 0;
@@ -686,7 +475,7 @@ static int start(struct recording *r, struct err *err)
 	if (!rc)
 		rc = describe_events(r, err);
 	if (!rc)
-		rc = prepare_poll(r, err);
+		rc = recording_prepare_poll(r, err);
 	if (!rc)
 		rc = r->flight.on ? 0 : perfdata_create(&r->file, o->output, err);
 	if (rc)

@@ -12,6 +12,14 @@
 #include "capture/processors.h"
 #include "capture/session.h"
 
+/* How long poll() waits for a ring to fill; while stack pages are touched, because a missing one
+ * cuts all samples until then; and when the writer is behind, so that not all rings were emptied.
+ */
+enum { POLL_MS = 100, POLL_TOUCH_MS = 20, POLL_BEHIND_MS = 5 };
+
+/* The most that recording.patience becomes: then poll() waits as long as without touching. */
+enum { PATIENCE_MAX = POLL_MS / POLL_TOUCH_MS - 1 };
+
 struct recording {
 	const struct capture_options *opt;
 	volatile int *stop;
@@ -46,6 +54,11 @@ struct recording {
 	struct processors processors; /* with -a, --cgroup */
 };
 
+/* Makes r->fds of all rings and the command. Returns 0, or negative when out of memory. */
+int recording_prepare_poll(struct recording *r, struct err *err);
+/* Waits until a ring fills, the command ends, a signal comes, or something else is due. Returns
+ * true if a record of the sideband has ended the wait. */
+bool recording_wait(struct recording *r);
 /* Begins to write to the file, which was created. */
 int recording_start_writer(struct recording *r, struct err *err);
 /* Writes what is there already, by /proc and /sys. */
