@@ -14,6 +14,7 @@
 #include "capture/switch_event.h"
 #include "capture/sysfile.h"
 #include "capture/targets.h"
+#include "capture/untraced.h"
 
 #define BATCH_BYTES  ((size_t)16 << 20)
 #define RAW_MAX	     512
@@ -44,7 +45,8 @@ struct sleepers {
 	struct stack_batch batch;
 	struct thread_state thread;
 	bool no_user; /* the event has no copies of stacks */
-	bool noted_kernel_thread, noted_unread;
+	bool noted_kernel_thread;
+	struct untraced untraced;
 	size_t n_kernel_threads; /* with -a */
 	struct switch_field fields[SWITCH_FIELDS];
 	uint8_t raw[RAW_MAX];
@@ -320,18 +322,21 @@ static void note_kernel_thread(struct sleepers *s, pid_t tid)
 }
 
 /* That it has waited is known all the same. */
-static void without_user_part(struct sleepers *s, pid_t tid)
+static int without_user_part(struct sleepers *s, pid_t pid, pid_t tid, int errnum, struct err *err)
 {
 	s->thread.abi = PERF_SAMPLE_REGS_ABI_NONE;
 	s->thread.n_stack = 0;
-	if (s->noted_unread)
+	return untraced_add(&s->untraced, pid, tid, errnum, err);
+}
+
+static void note_untraced(const struct sleepers *s)
+{
+	char why[512];
+
+	if (!s->untraced.pid)
 		return;
-	s->noted_unread = true;
-	capture_note(s->d->result,
-		     "thread %d waited all the time and may not be read (another program, as a "
-		     "debugger or strace, traces it): its wait has no stack, nor have those of "
-		     "others like it",
-		     (int)tid);
+	untraced_describe(&s->untraced, why, sizeof why);
+	capture_note(s->d->result, "%s: what waited all the time has no stack there", why);
 }
 
 static int add_thread(struct sleepers *s, pid_t pid, pid_t tid, struct err *err)
@@ -357,8 +362,8 @@ static int add_thread(struct sleepers *s, pid_t pid, pid_t tid, struct err *err)
 		note_kernel_thread(s, tid);
 	if (!rc || !t->state || t->state == 'R' || t->is_kernel_thread)
 		return 0;
-	if (rc < 0)
-		without_user_part(s, tid);
+	if (rc < 0 && (rc = without_user_part(s, pid, tid, -rc, err)))
+		return rc;
 	set_field(s, COMMON_TYPE, s->event_config);
 	set_field(s, PREV_PID, (uint64_t)tid);
 	set_field(s, PREV_STATE, t->state == 'D' ? STATE_DISK : STATE_SLEEPS);
@@ -486,6 +491,8 @@ static int add_sleepers(struct sleepers *s, struct err *err)
 	read_format(s, session->probes.tracefs);
 	rc = add_chosen(s, err);
 	note_kernel_threads(s);
+	note_untraced(s);
+	untraced_done(&s->untraced);
 	if (!rc)
 		rc = flush(s, err);
 	thread_state_release(&s->thread);

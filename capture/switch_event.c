@@ -15,11 +15,22 @@
 #include "capture/perf_rights.h"
 #include "capture/switch_pack.h"
 #include "capture/sysfile.h"
+#include "reader/format.h"
+
+/* Others do not tell where the time on a processor went. */
+static bool has_clock(const struct session *s)
+{
+	for (size_t i = 0; i < s->n_events; i++)
+		if (event_is_clock(s->events[i].type, s->events[i].config))
+			return true;
+	return false;
+}
 
 int switch_events_choose(struct session *s, struct err *err)
 {
 	const struct capture_options *o = s->opt;
 	struct event *e;
+	bool needs_clock;
 	int rc = 0;
 
 	if (o->wakers && !o->off_cpu && !o->wall)
@@ -33,12 +44,13 @@ int switch_events_choose(struct session *s, struct err *err)
 	if (o->no_kernel)
 		return err_set(err, ERR_USAGE, NULL,
 			       "--user leaves nothing of --off-cpu: threads wait in the kernel");
-	if (o->wall && !s->n_events)
+	needs_clock = o->wall && !has_clock(s);
+	if (s->n_events + needs_clock + (o->wakers ? 3 : 2) > CAPTURE_EVENTS_MAX)
+		return err_set(err, ERR_USAGE, NULL, "more than %d events", CAPTURE_EVENTS_MAX);
+	if (needs_clock)
 		rc = event_parse(&s->events[s->n_events++], "cpu-clock", 9, err);
 	if (rc)
 		return rc;
-	if (s->n_events + (o->wakers ? 3 : 2) > CAPTURE_EVENTS_MAX)
-		return err_set(err, ERR_USAGE, NULL, "more than %d events", CAPTURE_EVENTS_MAX);
 	e = &s->events[s->n_events++];
 	*e = (struct event){.type = PERF_TYPE_TRACEPOINT,
 			    .is_switch = true,

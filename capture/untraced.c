@@ -59,7 +59,8 @@ void untraced_describe(const struct untraced *u, char *ret, size_t size)
 	else
 		snprintf(ret, size,
 			 "%s; no process traces it that is seen from here: without CAP_SYS_PTRACE, "
-			 "or with kernel.yama.ptrace_scope=3, no one may",
+			 "with kernel.yama.ptrace_scope=3, or where a security module forbids it, "
+			 "no one may",
 			 strerror(u->errnum));
 }
 

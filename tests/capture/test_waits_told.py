@@ -96,6 +96,27 @@ for room, few in (("1", True), ("64M", False)):
     tap.check(m and (int(m[2] or 0) > 0) == few == ("a ring of 4 KiB has no room" in r.stderr) and "no stack of their own" not in r.stderr and waited >= 0.5 * sum(asked) and sum(folded("room.data", "--event", "off-cpu").values()) == waited,
               f"-m {room}: {'waits without a stack are told, with what helps' if few else 'all have theirs, and no words'}", waited, r.stderr)
 
+# ---- beside other events -----------------------------------------------------------------------------
+# Which do not tell where the time on a processor went.
+compile_c("burns", r"""
+#include <time.h>
+#include <unistd.h>
+__attribute__((noipa)) static void burns(void)
+{
+	struct timespec t = {0};
+	while (t.tv_sec * 1000 + t.tv_nsec / 1000000 < 500)
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+}
+int main(void) { burns(); usleep(100000); return 0; }
+""")
+for more, other in ((["-e", "page-faults"], "page-faults"), (["-e", "task-clock"], None), ([], None)):
+    r = capture("--wall", *more, "-o", "burns.data", "./burns")
+    rows, on = folded("burns.data", "--event", "wall", "--by", "state"), stats("burns.data")["threads_on_ns"]
+    ran = sum(ns for s, ns in rows.items() if s.startswith("running;"))
+    mine = sum(ns for s, ns in rows.items() if s.startswith("running;") and ";burns" in s)
+    tap.check(0.5e9 <= on and abs(ran - on) <= 0.1 * on and mine >= 0.7 * on, f"--wall {' '.join(more)}: what it ran is shown, with its stack", mine, ran, on, r.stderr)
+    tap.check(not other or folded("burns.data", "--event", other), f"--wall {' '.join(more)}: and the event is there", r.stderr)
+
 # ---- a recorder that is killed ---------------------------------------------------------------------
 # Of three threads that wait all the time there is no record; the fourth's naps tell how far the file goes.
 compile_c("stuck", r"""
