@@ -9,63 +9,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "capture/account.h"
-#include "capture/attr.h"
-#include "capture/bundle_pins.h"
-#include "capture/bundle_processes.h"
-#include "capture/bundle_write.h"
 #include "capture/capture.h"
 #include "capture/environs.h"
 #include "capture/follow.h"
 #include "capture/interrupted.h"
-#include "capture/perfdata.h"
 #include "capture/priority.h"
 #include "capture/record_writer.h"
 #include "capture/round_clock.h"
 #include "capture/secrets.h"
 #include "capture/session.h"
 #include "capture/stack_batch.h"
+#include "capture/stacks.h"
 #include "capture/synth.h"
 #include "capture/targets.h"
 #include "capture/thread_state.h"
-#include "capture/untraced.h"
 #include "reader/format.h"
 
-#define COMPRESS_LEVEL 1
-#define QUEUE_BYTES    ((size_t)64 << 20)
 #define BATCH_BYTES    ((size_t)64 << 20)
 #define STACK_ROOM_MAX 64000
-#define SAMPLE_ID      1
 #define HALT_NOTE_NS   1000000
 #define CHOOSE_NS      250000000
-
-struct stacks {
-	const struct capture_options *opt;
-	struct capture_result *result;
-	volatile int *stop;
-	struct perf_event_attr attr;
-	struct perfdata file;
-	struct perfdata_event event;
-	struct perfdata_facts facts;
-	struct record_writer *writer;
-	struct thread_state thread;
-	struct stack_batch batch; /* records of a round */
-	struct environs environs;
-	struct pins pins; /* of files that the bundle needs */
-	struct processes seen;
-	struct tid_list processes;
-	uint64_t chosen_ns;
-	struct follow follow;
-	struct round_clock clock;
-	size_t n_threads; /* of the last round */
-	uint64_t longest_halt_ns, n_ended_waits, ids[1];
-	struct untraced untraced;
-};
 
 /* Writes what has been read of a round so far. */
 static int flush(struct stacks *s, struct err *err)
@@ -102,8 +69,10 @@ static int take_thread(struct stacks *s, pid_t pid, pid_t tid, struct err *err)
 		return untraced_add(&s->untraced, pid, tid, -rc, err);
 	if (!rc)
 		return 0;
+	if (s->opt->no_kernel)
+		s->thread.n_kernel = 0;
 	state[0] = s->thread.state;
-	sample = (struct stack_sample){.id = SAMPLE_ID,
+	sample = (struct stack_sample){.id = STACKS_SAMPLE_ID,
 				       .period = s->attr.sample_period * s->clock.stands_for,
 				       .pid = pid,
 				       .tid = tid,
@@ -173,7 +142,7 @@ static int choose(struct stacks *s, struct err *err)
 	if (o->system_wide) {
 		rc = tid_list_all(&s->processes, err);
 		/* Most of these wait for work: in each round they would cost more than they say. */
-		return rc || o->every_ms ? rc : tid_list_kernel(&s->processes, err);
+		return rc || o->every_ms || o->no_kernel ? rc : tid_list_kernel(&s->processes, err);
 	}
 	for (size_t i = 0; i < o->n_pids + o->n_tids && rc >= 0; i++) {
 		pid_t tid = i < o->n_pids ? o->pids[i] : o->tids[i - o->n_pids];
@@ -188,29 +157,7 @@ static int choose(struct stacks *s, struct err *err)
 	return rc < 0 ? rc : 0;
 }
 
-/* ---- the file ------------------------------------------------------------------------------- */
-
-/* Of a clock each sample stands for the time between two rounds; else for one thread. */
-static void fill_attr(struct stacks *s)
-{
-	struct perf_event_attr *a = &s->attr;
-
-	a->size = ATTR_SIZE;
-	a->type = PERF_TYPE_SOFTWARE;
-	a->config = s->opt->every_ms ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_SW_DUMMY;
-	a->sample_period = s->opt->every_ms ? s->opt->every_ms * 1000000ull : 1;
-	a->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
-			 PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |
-			 PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW | PERF_SAMPLE_REGS_USER |
-			 PERF_SAMPLE_STACK_USER;
-	a->read_format = PERF_FORMAT_ID;
-	a->sample_id_all = 1;
-	a->exclude_callchain_user = 1;
-	a->sample_regs_user = attr_user_regs();
-	a->sample_stack_user = (uint32_t)s->thread.room;
-	a->use_clockid = 1;
-	a->clockid = ATTR_CLOCK;
-}
+/* ---- what runs already ----------------------------------------------------------------------- */
 
 static int emit(void *arg, const void *rec, size_t n)
 {
@@ -237,127 +184,13 @@ static int synthesize(struct stacks *s, struct err *err)
 			    .with_data = true};
 	s->follow.emit = emit;
 	s->follow.arg = s;
-	s->follow.id = SAMPLE_ID;
+	s->follow.id = STACKS_SAMPLE_ID;
 	rc = synth_kernel(y, &hidden);
 	if (!rc)
 		rc = synth_modules(y);
 	for (size_t i = 0; i < s->processes.tids.n && !rc; i++)
 		rc = follow_process(&s->follow, s->processes.tids.v[i], false);
 	return rc ? err_nomem(err) : 0;
-}
-
-static int begin_file(struct stacks *s, struct err *err)
-{
-	struct record_writer_options w = {.queue_bytes = QUEUE_BYTES};
-	int rc;
-
-	s->ids[0] = SAMPLE_ID;
-	s->event = (struct perfdata_event){
-		.name = s->opt->every_ms ? WALL_CLOCK_EVENT : STACKS_EVENT,
-		.attr = &s->attr,
-		.ids = s->ids,
-		.n_ids = 1,
-	};
-	s->facts.events = &s->event;
-	s->facts.n_events = 1;
-	s->facts.argv = s->opt->recorder_argv;
-	s->facts.argc = s->opt->recorder_argc;
-	s->facts.has_clock = true;
-	s->facts.clock_wall_ns = clock_ns_of(CLOCK_REALTIME);
-	s->facts.clock_ns = clock_ns_of(ATTR_CLOCK);
-	s->facts.compress_level = s->opt->no_compress ? 0 : COMPRESS_LEVEL;
-	rc = perfdata_create(&s->file, s->opt->output, err);
-	if (rc)
-		return rc;
-	rc = perfdata_begin(&s->file, &s->facts, err);
-	if (!rc)
-		rc = perfdata_writer_options(&s->file, &s->facts, &w, err);
-	if (!rc)
-		rc = record_writer_start(&s->writer, &w, err);
-	if (rc)
-		perfdata_discard(&s->file);
-	return rc;
-}
-
-static int write_features(void *stacks, struct err *err)
-{
-	struct stacks *s = stacks;
-
-	return perfdata_finish(&s->file, &s->facts, err);
-}
-
-static void add_bundle(struct stacks *s)
-{
-	const struct bundle_job job = {
-		.opt = s->opt,
-		.file = &s->file,
-		.facts = &s->facts,
-		.result = s->result,
-		.pins = &s->pins,
-		.processes = &s->seen,
-		.finish = write_features,
-		.arg = s,
-	};
-
-	bundle_may_be_left_out(s->opt, &s->file, s->result, 0);
-	bundle_add(&job);
-	if (s->opt->bundling)
-		*s->opt->bundling = 0;
-}
-
-static void measure_file(struct stacks *s, const struct record_writer_totals *totals)
-{
-	struct stat st;
-
-	if (s->file.is_pipe)
-		s->result->bytes_written = s->file.data_off + totals->data_bytes;
-	else if (!fstat(s->file.fd, &st))
-		s->result->bytes_written = (uint64_t)st.st_size;
-}
-
-/* What was taken is lost where the file could not grow, and the file says so. */
-static void account_unwritten(struct stacks *s, struct record_writer_totals *t)
-{
-	const struct lost_samples rec = {
-		.header = {.type = PERF_RECORD_LOST_SAMPLES, .size = sizeof rec},
-		.lost = t->lost_samples,
-		.cpu = (uint32_t)LOST_MARK_UNWRITTEN,
-		.id = SAMPLE_ID,
-	};
-	struct err err;
-
-	s->result->samples -= t->lost_samples;
-	s->result->lost += t->lost_samples;
-	if (rec.lost && !perfdata_append(&s->file, t->data_bytes, &rec, sizeof rec, &err))
-		t->data_bytes += sizeof rec;
-}
-
-static int end_file(struct stacks *s, int rc, struct err *err)
-{
-	struct record_writer_totals totals = {0};
-	struct err later;
-	int werr = record_writer_finish(s->writer, &totals);
-
-	account_unwritten(s, &totals);
-	if (werr && !rc)
-		rc = err_errno(err, werr, s->file.path, "write (what was written before is kept)");
-	s->facts.raw_bytes = s->result->raw_bytes = totals.raw_bytes;
-	s->facts.data_bytes = totals.data_bytes;
-	werr = perfdata_finish(&s->file, &s->facts, &later);
-	measure_file(s, &totals);
-	if (!werr && !rc) {
-		add_bundle(s);
-		measure_file(s, &totals);
-	}
-	if (!werr)
-		werr = perfdata_close(&s->file, &later);
-	else
-		perfdata_close(&s->file, NULL);
-	if (werr && !rc) {
-		rc = werr;
-		*err = later;
-	}
-	return rc;
 }
 
 /* Processes that have come since the last look: all, or the children of those that are followed. */
@@ -403,9 +236,17 @@ static int know_kernel(struct stacks *s, struct err *err)
 
 /* ---- rounds --------------------------------------------------------------------------------- */
 
+/* As large as it may get, or as it can: threads are not halted for what is not kept. */
+static bool is_full(const struct stacks *s)
+{
+	return record_writer_error(s->writer) ||
+	       (s->opt->max_bytes &&
+		s->file.data_off + record_writer_data_bytes(s->writer) >= s->opt->max_bytes);
+}
+
 static int rounds(struct stacks *s, struct err *err)
 {
-	ssize_t n = s->opt->every_ms ? know_kernel(s, err) : 0;
+	ssize_t n = s->opt->every_ms && !s->opt->no_kernel ? know_kernel(s, err) : 0;
 
 	if (n < 0)
 		return (int)n;
@@ -421,7 +262,8 @@ static int rounds(struct stacks *s, struct err *err)
 			  (uint64_t)(s->opt->duration_s * 1e9));
 	n = take_all(s, err);
 	s->n_threads = n > 0 ? (size_t)n : 0;
-	while (n > 0 && s->opt->every_ms && !*s->stop && round_clock_next(&s->clock)) {
+	while (n > 0 && s->opt->every_ms && !*s->stop && !is_full(s) &&
+	       round_clock_next(&s->clock)) {
 		thread_state_release(&s->thread);
 		s->pins.looks = true; /* no record tells of an end */
 		pins_look(&s->pins, clock_ns());
@@ -498,13 +340,12 @@ int capture_stacks(const struct capture_options *opt, volatile int *stop,
 		s->seen.on = true;
 		s->seen.with_arguments = opt->keep_env;
 	}
-	fill_attr(s);
 	rc = !s->thread.stack ? err_nomem(err) : choose(s, err);
 	if (!rc && !attr_user_regs())
 		rc = err_set(err, ERR_UNSUPPORTED, NULL,
 			     "--stacks: the registers of this CPU are not known");
 	if (!rc)
-		rc = begin_file(s, err);
+		rc = stacks_begin_file(s, err);
 	if (!rc) {
 		snprintf(ret->event, sizeof ret->event, "%s", s->event.name);
 		ret->n_events = 1;
@@ -513,7 +354,7 @@ int capture_stacks(const struct capture_options *opt, volatile int *stop,
 		rc = synthesize(s, err);
 		if (!rc)
 			rc = rounds(s, err);
-		rc = end_file(s, rc, err);
+		rc = stacks_end_file(s, rc, err);
 		if (!rc)
 			rc = note_trouble(s, err);
 	}

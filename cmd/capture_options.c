@@ -285,25 +285,38 @@ static int check_parts(const struct capture_args *a, bool some, struct err *err)
 	return 0;
 }
 
-/* Threads are read one by one: there are no events. */
+/* Threads are read one by one, wherever they are: there are no events, and nothing else is chosen.
+ */
 static int check_stacks(const struct capture_args *a, struct err *err)
 {
 	const struct capture_options *o = &a->opt;
 	const struct {
 		bool given;
-		const char *name;
-	} events[] = {
-		{o->wall, "--wall"},	     {o->off_cpu, "--off-cpu"},
-		{o->wakers, "--wakers"},     {o->alloc_bytes != 0, "--alloc"},
-		{o->syscalls, "--syscalls"}, {o->n_events != 0, "-e"},
+		const char *name, *instead;
+	} rest[] = {
+		{o->wall, "--wall", "use two recordings"},
+		{o->off_cpu, "--off-cpu", "use two recordings"},
+		{o->wakers, "--wakers", "use two recordings"},
+		{o->alloc_bytes != 0, "--alloc", "use two recordings"},
+		{o->syscalls, "--syscalls", "use two recordings"},
+		{o->n_events != 0, "-e", "use two recordings"},
+		{o->period != 0, "-c", "--every MS says how often"},
+		{o->cpus != NULL, "-C", "it takes threads wherever they run"},
+		{o->cgroup != NULL, "-G", "name the processes (-p, -u)"},
+		{o->delay_ms != 0, "-D", "begin it later"},
+		{o->data, "-d", "use two recordings"},
+		{o->all_cgroups, "--all-cgroups", "use two recordings"},
+		{o->call_graph == CALL_GRAPH_FP, "--call-graph fp", "it copies stacks"},
+		{o->call_graph == CALL_GRAPH_NONE, "--call-graph none", "it copies stacks"},
 	};
 
-	for (size_t i = 0; i < sizeof events / sizeof *events; i++)
-		if (a->stacks && events[i].given)
+	for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
+		if (a->stacks && rest[i].given)
 			return err_set(err, ERR_USAGE, NULL,
 				       "%s reads threads without events: it cannot go together "
-				       "with %s; use two recordings",
-				       o->every_ms ? "--every" : "--stacks", events[i].name);
+				       "with %s; %s",
+				       o->every_ms ? "--every" : "--stacks", rest[i].name,
+				       rest[i].instead);
 	return 0;
 }
 

@@ -56,9 +56,10 @@ for s in PerfData("perf.data").samples():
     sums[s.tid] = sums.get(s.tid, 0) + s.period
 # The first sample stands for one millisecond; rounds begin at whole ones, and reach a thread within one round.
 wrong = {}
+first_round = max(t[0] for t in times.values()) - min(t[0] for t in times.values())
 for tid, t in times.items():
     longest = max(b - a for a, b in zip(t, t[1:]))
-    if abs(sums[tid] - (t[-1] - t[0])) > 2 * longest:
+    if abs(sums[tid] - (t[-1] - t[0])) > 2 * longest + first_round:
         wrong[tid] = (sums[tid], t[-1] - t[0], longest)
 tap.check(len(times) == N + 1 and not wrong, "the samples of a thread stand for the whole time", list(wrong.items())[:3], r.stderr)
 tap.check(len(set(sums.values())) == 1, "of each the same, whether it runs or waits", len(set(sums.values())))
@@ -225,7 +226,8 @@ for what, code in (("epoll", 5), ("pepoll", 5), ("sem", 5), ("signal", 3), ("tim
             tap.check(p.poll() is None and r.n_samples > 1, f"a wait goes on: {what}", p.poll(), r.stderr)
         p.send_signal(signal.SIGUSR1 if what == "signal" else signal.SIGUSR2)
         tap.check(p.wait() == code, f"and ends as it would: {what}", p.returncode, r.stderr)
-    tap.check(("1 system calls ended with EINTR" in r.stderr) == (what == "timeout"), f"what was ended is counted: {what}", r.stderr)
+    # One that has not run since, on a busy machine, counts again.
+    tap.check(bool(re.search(r"[1-9] system calls ended with EINTR", r.stderr)) == (what == "timeout"), f"what was ended is counted: {what}", r.stderr)
     tap.check("see --every in the manual" in r.stderr, f"and told before: {what}", r.stderr)
     p.kill()
     p.wait()
@@ -242,6 +244,18 @@ tap.check("samples of wall-clock" in recorder.communicate()[1] and not recorder.
 for option in ("--off-cpu", "--wall", "--alloc", "--syscalls", "-ecycles"):
     q = run([CAPTURE, "--every", "10", option, "-p", str(p.pid)], check=False)
     tap.check(q.returncode == 2 and "without events" in q.stderr and option[:2] in q.stderr, f"refused with {option}", q.stderr)
+for options, word in ((["-C", "0"], "wherever they run"), (["-D", "5"], "begin it later"), (["-c", "9"], "--every MS"), (["-G", "/"], "-p, -u"), (["-d"], "two recordings"),
+                      (["--all-cgroups"], "two recordings"), (["--call-graph", "fp"], "it copies stacks"), (["--call-graph", "none"], "it copies stacks")):
+    q = run([CAPTURE, "--every", "10", *options, *([] if "-G" in options else ["-p", str(p.pid)])], check=False)
+    tap.check(q.returncode == 2 and word in q.stderr and len(q.stderr.splitlines()) == 1, f"what would do nothing is refused: {' '.join(options)}", q.stderr)
+
+# ---- what ends it ----------------------------------------------------------------------------------
+r = capture("--every", 1, "--no-compress", "--bundle=none", "--max-size", "200K", "--duration", 1000, "-p", p.pid, "-o", "bound.data")
+size = os.path.getsize("bound.data")
+tap.check(200 << 10 <= size < 400 << 10 and r.n_samples > 1, "--max-size ends the recording", size, r.stderr)
+capture("--every", 5, "--duration", 0.1, "--user", "-p", p.pid)
+stacks = folded()
+tap.check(stacks and not any("entry_SYSCALL" in s or "do_nanosleep" in s for s in stacks) and any("nanosleep" in s for s in stacks), "--user: without the kernel's functions", stacks)
 p.kill()
 p.wait()
 tap.end()

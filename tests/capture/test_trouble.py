@@ -283,7 +283,8 @@ if os.geteuid() == 0 and have("setpriv"):
         tap.check(len(stacks) == n and rooted(stacks) >= 0.7 * n, what + "perf reads it", (len(stacks), rooted(stacks), n))
     # Samples that are read one by one, of which few fit, or none; perf reads what was kept.
     asleep = subprocess.Popen([load, "spin", "100"])
-    for size, flags in (("64k", ["--every", "2", "--duration", "2"]), ("12k", ["--every", "2", "--duration", "1"]), ("12k", ["--wall", "--duration", "1"])):
+    # --every ends then: threads are not halted for what is not kept.
+    for size, flags in (("64k", ["--every", "2", "--duration", "1000"]), ("12k", ["--every", "2", "--duration", "1"]), ("12k", ["--wall", "--duration", "1"])):
         if os.path.exists("full.data"):
             os.unlink("full.data")
         p = run(["unshare", "-m", "sh", "-c", f"mount -t tmpfs -o size={size} tmpfs tiny && {CAPTURE} --no-compress --bundle=none {' '.join(flags)} -p {asleep.pid} -o tiny/full.data; "
