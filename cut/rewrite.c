@@ -72,10 +72,10 @@ static int open_recording(struct file *f, const char *path, struct err *err)
 	return 0;
 }
 
-/* Where the old sections are; those outside of the file are dropped. */
-static int read_table(struct file *f, struct err *err)
+/* Where the old sections are, by a table at `off` with a row for each bit that is set; those
+ * outside of the file are dropped. */
+static int read_table(struct file *f, uint64_t off, struct err *err)
 {
-	uint64_t off = f->h.data.offset + f->h.data.size;
 	unsigned bit;
 	int rc = 0;
 
@@ -90,6 +90,31 @@ static int read_table(struct file *f, struct err *err)
 			f->h.features[bit / 64] &= ~(1ull << bit % 64);
 	}
 	return rc;
+}
+
+/* Of a recorder that was killed: what capture wrote before the data. */
+static int read_early_table(struct file *f, struct err *err)
+{
+	const uint64_t off = f->h.attrs.offset + f->h.attrs.size;
+	struct perfdata_early early;
+
+	if (off > f->h.data.offset || f->h.data.offset - off < sizeof early)
+		return 0;
+	if (read_at(f, off, &early, sizeof early, err))
+		return -(int)err->code;
+	if (memcmp(early.magic, PERFDATA_EARLY_MAGIC, sizeof early.magic))
+		return 0;
+	memcpy(f->h.features, early.features, sizeof f->h.features);
+	return read_table(f, off + sizeof early, err);
+}
+
+static int find_sections(struct file *f, struct err *err)
+{
+	static const uint64_t none[sizeof f->h.features / sizeof *f->h.features];
+
+	if (!memcmp(f->h.features, none, sizeof none))
+		return read_early_table(f, err);
+	return read_table(f, f->h.data.offset + f->h.data.size, err);
 }
 
 static int copy(const struct file *f, uint64_t off, uint64_t n, FILE *out, struct err *err)
@@ -219,7 +244,7 @@ int cut_rewrite(const char *path, const struct bundle_blob *section, struct cut_
 	int rc = open_recording(&f, path, err);
 
 	if (!rc)
-		rc = read_table(&f, err);
+		rc = find_sections(&f, err);
 	if (!rc) {
 		if (!cmdline)
 			f.h.features[FEATURE_CMDLINE / 64] &= ~(1ull << FEATURE_CMDLINE % 64);

@@ -508,7 +508,7 @@ static int open_file(struct perf_file *f)
 	data = data_section(f, &h, &features);
 	if (features && has_features(&h))
 		rc = read_feature_table(f, &h, data.offset + data.size);
-	if (!rc && (!features || !has_features(&h) || lacks_features(f, &h)))
+	if (!rc && (!features || !f->features->v[FEATURE_VERSION].present || lacks_features(f, &h)))
 		rc = read_early_features(f, &h);
 	if (!rc && features)
 		rc = note_second(f, &h, data);

@@ -123,12 +123,13 @@ int note_recorded_code(struct perf_file *f)
 	return 0;
 }
 
-/* What it holds of the recorder's version may come as a record, in a pipe. */
-static bool is_by_capture(const struct perf_file *f)
+/* Files of perf have none of these records: they are not searched. A recorder that was killed has
+ * not written its version, and in a pipe that may come as a record. */
+static bool may_hold_code(const struct perf_file *f)
 {
 	const char *version = f->info.version;
 
-	return f->info.is_pipe || (version && str_starts_with(version, "unspool "));
+	return f->info.is_pipe || !version || str_starts_with(version, "unspool ");
 }
 
 /* Behind damage: the next such record from off on, or `end`. */
@@ -206,7 +207,7 @@ int perf_file_recorded_code(struct perf_file *f, const uint8_t **ret, size_t *si
 		return err_nomem(err);
 	c->f = f;
 	f->code.n = f->n_code_cut = 0;
-	rc = f->records.size && is_by_capture(f)
+	rc = f->records.size && may_hold_code(f)
 		     ? collect(c, f->records.offset, f->records.offset + f->records.size)
 		     : 0;
 	if (f->n_code_cut && !f->stats.interrupted && !f->stats.truncated) {

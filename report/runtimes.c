@@ -189,7 +189,8 @@ bool report_is_of_capture(const struct loaded *p)
 {
 	const struct perf_file_info *i = perf_file_info(p->file);
 
-	return i->n_cmdline && strstr(base_name(i->cmdline[0]), "capture");
+	return (i->version && str_starts_with(i->version, "unspool ")) ||
+	       (i->n_cmdline && strstr(base_name(i->cmdline[0]), "capture"));
 }
 
 /* Of a recording that had the means to name what runtime `k` runs. */

@@ -148,28 +148,52 @@ static void behind_damage(void **state)
 	perf_file_close(f);
 }
 
-/* Files of perf have no such records, and are not searched. */
-static void not_of_capture(void **state)
+/* A file with a frame; NULL: without a version, as its recorder was killed. */
+static struct perf_file *file_by(const struct piece *p, const char *version)
 {
-	static const struct piece p = {1, 5, 30, 0};
 	struct perf_event_attr a = plain_attr();
 	struct out o = {0};
-	struct perf_file *f;
+
+	put_piece(&o, p);
+	o = file_of(&a, 1, &o);
+	if (version) {
+		const uint64_t bits = 1ull << FEATURE_VERSION;
+		const uint32_t n = (uint32_t)strlen(version) + 1;
+
+		memcpy(o.v + offsetof(struct perfdata_header, features), &bits, sizeof bits);
+		u64(&o, o.n + 16);
+		u64(&o, 4 + n);
+		u32(&o, n);
+		bytes(&o, version, n);
+	}
+	return open_bytes(o);
+}
+
+/* Files of perf have no such records, and are not searched. */
+static void by_version(void **state)
+{
+	static const struct {
+		const char *version;
+		bool searched;
+	} files[] = {{"6.1.0", false}, {"unspool 1", true}, {NULL, true}};
+	static const struct piece p = {1, 5, 30, 0};
 
 	(void)state;
-	put_piece(&o, &p);
-	f = open_bytes(file_of(&a, 1, &o));
-	expect(f, NULL, 0);
-	assert_int_equal(drain(f), 1);
-	perf_file_close(f);
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		struct perf_file *f = file_by(&p, files[i].version);
+
+		expect(f, &p, files[i].searched);
+		assert_int_equal(drain(f), 1);
+		perf_file_close(f);
+	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whole_ones),	  cmocka_unit_test(last_is_missing),
-		cmocka_unit_test(missing_ones),	  cmocka_unit_test(behind_damage),
-		cmocka_unit_test(not_of_capture),
+		cmocka_unit_test(whole_ones),	cmocka_unit_test(last_is_missing),
+		cmocka_unit_test(missing_ones), cmocka_unit_test(behind_damage),
+		cmocka_unit_test(by_version),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""Records with runtimes' code (reader/recorded_code.h) that are damaged, missing, repeated or larger than their like: each costs what
+it holds and nothing else, and resolve says so, in its status, too.
+
+Two programs of node's are recorded once, whose functions have different names; what is compared is how many stacks have these."""
+import os
+import re
+import struct
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["TOP"], "tests", "e2e"))
+from code_records import Recording  # noqa: E402
+from common import CAPTURE, NO_EVENTS, PROGRAMS, RESOLVE, Tap, have, need_events, run  # noqa: E402
+
+tap = Tap()
+
+
+def record():
+    with open(f"{PROGRAMS}/cycle.js", encoding="utf-8") as f:
+        text = f.read()
+    for letter in "pq":
+        with open(f"{letter}.js", "w", encoding="utf-8") as f:
+            f.write(re.sub(r"\bf([012])\b", rf"{letter}\1", text))
+    need_events()
+    run([CAPTURE, "-q", "-F", "499", "-e", "cpu-clock:u", "-o", "x.data", "--", "sh", "-c", "node p.js js 2500 & node q.js js 2500; wait"])
+
+
+def see(path):
+    """(status, words, stacks with functions of p.js, of q.js)"""
+    p = run([RESOLVE, "-f", "folded", "--count", "samples", path], check=False)
+    rows = [row.rsplit(" ", 1) for row in p.stdout.splitlines()]
+    return (p.returncode, p.stderr, *(sum(int(n) for stack, n in rows if re.search(rf"JS:\S?{letter}[012]\b", stack)) for letter in "pq"))
+
+
+def near(seen, whole):
+    """Of few stacks --strip-stacks leaves out what is interpreted."""
+    return all(0.95 * n <= k <= n for k, n in zip(seen, whole))
+
+
+def killed(whole):
+    """The header has no version then; its places are filled from what stands before the data."""
+    recording = Recording("x.data")
+    recording.save("killed.data", killed=True)
+    for option in "--strip-stacks", "--bundle":
+        run([RESOLVE, "-q", option, "-o", "k.data", "killed.data"], check=False)
+        _, words, p, q = see("k.data")
+        tap.check(near((p, q), whole) and "record with" not in words, f"{option} of a recording that was killed keeps names: {p} and {q} of {whole}", words)
+
+
+def main():
+    if NO_EVENTS or not have("node"):
+        return tap.skip("records of runtimes' code", NO_EVENTS or "no node here")
+    record()
+    status, words, p, q = see("x.data")
+    if not tap.check(status == 0 and p > 300 and q > 300, f"as recorded: {p} and {q} stacks have names", words):
+        return None
+    killed((p, q))
+    return None
+
+
+main()
+tap.end()
