@@ -176,6 +176,8 @@ static bool wants_browser(const struct resolve *r)
 /* --unbundle, --bundle and --annotate are outputs of their own, which not all options fit. */
 static int check_output(struct resolve *r, struct err *err)
 {
+	const char *option = load_portable_option(&r->load);
+
 	if (r->unbundle_dir && (r->output_path || r->inputs.n != 1 || r->bundle || r->format))
 		return err_set(err, ERR_USAGE, NULL,
 			       "--unbundle DIR takes one recording, and writes into DIR only");
@@ -183,16 +185,17 @@ static int check_output(struct resolve *r, struct err *err)
 	r->load.no_cmdline = r->output.no_cmdline;
 	if (r->bundle && (!r->output_path || r->inputs.n != 1 || r->diff.paths[0].n || r->format))
 		return err_set(err, ERR_USAGE, NULL,
-			       "--bundle makes one recording of one: resolve --bundle -o FILE "
-			       "perf.data");
+			       "%s makes of one recording a file: resolve %s -o FILE "
+			       "perf.data",
+			       option, option);
 	if (r->bundle) /* all that any output can need */
 		r->load.keep |= PROFILE_KEEP_IPS;
 	if (r->bundle)
 		r->format = output_formats[0];
 	if (r->annotate && (r->format || r->explain || r->bundle))
-		return err_set(
-			err, ERR_USAGE, NULL,
-			"--annotate is an output of its own: without -f, --explain, --bundle");
+		return err_set(err, ERR_USAGE, NULL,
+			       "--annotate is an output of its own: without -f, --explain, %s",
+			       option);
 	if (r->annotate) /* whose options it has */
 		r->format = output_format_find("lines");
 	return 0;

@@ -48,7 +48,7 @@ static bool has(const struct perfdata_header *h, unsigned bit)
 	return h->features[bit / 64] >> bit % 64 & 1;
 }
 
-static int open_recording(struct file *f, const char *path, struct err *err)
+static int open_recording(struct file *f, const char *path, bool strips, struct err *err)
 {
 	struct stat st;
 
@@ -60,8 +60,9 @@ static int open_recording(struct file *f, const char *path, struct err *err)
 	    read_at(f, 0, &f->h, sizeof f->h, err) ||
 	    memcmp(f->h.magic, PERFDATA_MAGIC, sizeof f->h.magic) || f->h.size != sizeof f->h)
 		return err_set(err, ERR_UNSUPPORTED, path,
-			       "--bundle needs a perf.data file of this byte order, not the stream "
-			       "of a pipe (perf record -o -), nor a folder: record with -o FILE");
+			       "%s needs a perf.data file of this byte order, not the stream of a "
+			       "pipe (perf record -o -), nor a folder: record with -o FILE",
+			       strips ? "--strip-stacks" : "--bundle");
 	if (f->h.data.offset > f->size)
 		return err_set(err, ERR_DAMAGED, path, "its data lies outside of the file");
 	/* The recorder was killed before it knew the size, or the file was cut. */
@@ -241,7 +242,7 @@ int cut_rewrite(const char *path, const struct bundle_blob *section, struct cut_
 {
 	uint64_t data_bytes;
 	struct file f;
-	int rc = open_recording(&f, path, err);
+	int rc = open_recording(&f, path, chains != NULL, err);
 
 	if (!rc)
 		rc = find_sections(&f, err);

@@ -221,6 +221,8 @@ void loaded_done(struct loaded *l);
  * left in the cache for the next input. Returns 0, or negative with *err. */
 int loaded_detach(struct loaded *l, unsigned keep, struct err *err);
 
+/* The option that asks for load_portable(): messages name the one that was given. */
+const char *load_portable_option(const struct load_options *opt);
 /* Writes the recording that was loaded, with all that its profile was made from: it gives the same
  * profile where none of the files is. For a file, once. *report says what is in it, and what is
  * not; its `lacks` is the caller's. Returns 0, or negative with *err. */
@@ -236,8 +238,8 @@ struct unbundle_report {
 	size_t moved;	/* of these, under .other: their path leads elsewhere, or is too long */
 	size_t damaged; /* entries that could not be unpacked */
 	uint64_t lost;	/* bytes that belong to no entry, or to one that is too large */
-	size_t no_id;	     /* files without build id ... */
-	size_t twins;	     /* ... or with that of a file with other code: there is no link by it */
+	size_t no_id;	/* files without build id ... */
+	size_t twins;	/* ... or with that of a file with other code: there is no link by it */
 	size_t links_failed; /* by build id, that could not be made ... */
 	int link_errno;	     /* ... and why not */
 };

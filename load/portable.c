@@ -231,6 +231,13 @@ static bool is_plain_file(const char *path)
 	return strcmp(path, "-") != 0 && (stat(path, &st) || S_ISREG(st.st_mode));
 }
 
+const char *load_portable_option(const struct load_options *opt)
+{
+	return opt->strip_stacks  ? "--strip-stacks"
+	       : opt->bundle_full ? "--bundle-full"
+				  : "--bundle";
+}
+
 int load_portable(const struct load_options *opt, struct loaded *l, FILE *out,
 		  struct cut_report *report, struct err *err)
 {
@@ -243,7 +250,7 @@ int load_portable(const struct load_options *opt, struct loaded *l, FILE *out,
 	*report = (struct cut_report){0};
 	if (!l->file || l->again || !is_plain_file(l->path))
 		return err_set(err, ERR_USAGE, input_name(l->path),
-			       "--bundle is for a recording in a file");
+			       "%s is for a recording in a file", load_portable_option(opt));
 	if (l->chains && lacks_times(l->file))
 		return err_set(err, ERR_UNSUPPORTED, l->path,
 			       "--strip-stacks: its samples have no times");

@@ -305,12 +305,14 @@ def others_read_it():
 
 def refusals():
     for args, words in ((["--bundle", "x.data"], "-o FILE"), (["--bundle", "-o", "x.data", "x.data"], "recording itself"),
-                        (["--bundle", "-f", "top", "-o", "z", "x.data"], "--bundle")):
+                        (["--bundle", "-f", "top", "-o", "z", "x.data"], "--bundle"), (["--strip-stacks", "-o", "-", "-"], "resolve --strip-stacks -o FILE"),
+                        (["--bundle-full", "x.data"], "resolve --bundle-full -o FILE")):
         p = run([RESOLVE, *args], check=False)
         tap.check(p.returncode == 2 and words in p.stderr, f"refused: {' '.join(args)}", p.stderr)
-    with open("x.data", "rb") as f:
-        p = subprocess.run([RESOLVE, "--bundle", "-o", "z.data", "-"], stdin=f, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    tap.check(p.returncode == 2 and "--bundle is for a recording in a file" in p.stderr, "refused: standard input", p.stderr)
+    for option in "--bundle", "--strip-stacks":
+        with open("x.data", "rb") as f:
+            p = subprocess.run([RESOLVE, option, "-o", "z.data", "-"], stdin=f, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        tap.check(p.returncode == 2 and f"{option} is for a recording in a file" in p.stderr, f"refused: {option} of standard input", p.stderr)
 
 
 if not RESOLVE_NOWHERE:
