@@ -97,7 +97,7 @@ for room, few in (("1", True), ("64M", False)):
               f"-m {room}: {'waits without a stack are told, with what helps' if few else 'all have theirs, and no words'}", waited, r.stderr)
 
 # ---- beside other events -----------------------------------------------------------------------------
-# Which do not tell where the time on a processor went.
+# Which do not tell where the time on a processor went. By the clock of switches it may be some ms less than the program says.
 compile_c("burns", r"""
 #include <time.h>
 #include <unistd.h>
@@ -114,7 +114,7 @@ for more, other in ((["-e", "page-faults"], "page-faults"), (["-e", "task-clock"
     rows, on = folded("burns.data", "--event", "wall", "--by", "state"), stats("burns.data")["threads_on_ns"]
     ran = sum(ns for s, ns in rows.items() if s.startswith("running;"))
     mine = sum(ns for s, ns in rows.items() if s.startswith("running;") and ";burns" in s)
-    tap.check(0.5e9 <= on and abs(ran - on) <= 0.1 * on and mine >= 0.7 * on, f"--wall {' '.join(more)}: what it ran is shown, with its stack", mine, ran, on, r.stderr)
+    tap.check(0.4e9 <= on and abs(ran - on) <= 0.1 * on and mine >= 0.7 * on, f"--wall {' '.join(more)}: what it ran is shown, with its stack", mine, ran, on, r.stderr)
     tap.check(not other or folded("burns.data", "--event", other), f"--wall {' '.join(more)}: and the event is there", r.stderr)
 
 # ---- a recorder that is killed ---------------------------------------------------------------------
