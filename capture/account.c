@@ -82,36 +82,55 @@ uint64_t account_lost_now(const struct drain *d)
 /* Each thread starts with a new period (inherit_event() in kernel/events/core.c), so what it does
  * before its first period has passed is never sampled. If many threads are that short, most of
  * their work is missing. The counters have all of it; with -a nothing is missing. */
-static void note_unseen(struct drain *d)
+bool account_counted(const struct drain *d, struct account_counted *ret)
 {
 	const struct perf_event_attr *a = &d->session->attrs[0];
 	double total = (double)d->result->period_total, seen = (double)d->first_event_periods;
 	double mean, threads;
 
 	if (d->session->events[0].is_alloc) /* counted, all of them */
-		return;
+		return false;
 	if (!a->inherit || a->exclude_kernel || a->exclude_user || d->result->lost ||
 	    d->session->events[0].is_switch || (d->writer && record_writer_error(d->writer)))
-		return;
+		return false;
 	mean = d->first_event_samples ? seen / (double)d->first_event_samples
 	       : a->freq	      ? 1e9 / (double)a->sample_freq
 				      : (double)a->sample_period;
-	if (total < UNSEEN_PERIODS_MIN * mean || seen >= UNSEEN_SHARE * total)
-		return;
+	if (total < UNSEEN_PERIODS_MIN * mean)
+		return false;
 	threads = (double)(d->forks + d->session->sample_tids.tids.n + 1);
-	if (event_is_clock(a->type, a->config) && !d->result->throttled &&
-	    total - seen > UNSEEN_THREAD_PERIODS * mean * threads)
+	*ret = (struct account_counted){
+		.counted = d->result->period_total,
+		.sampled = d->first_event_periods,
+		.hypervisor_took = event_is_clock(a->type, a->config) && !d->result->throttled &&
+				   total - seen > UNSEEN_THREAD_PERIODS * mean * threads,
+	};
+	return true;
+}
+
+static void note_unseen(struct drain *d)
+{
+	const char *name = d->session->events[0].name;
+	struct account_counted c;
+	double share;
+
+	if (!account_counted(d, &c))
+		return;
+	share = (double)c.sampled / (double)c.counted;
+	if (share >= UNSEEN_SHARE)
+		return;
+	if (c.hypervisor_took)
 		capture_note(
 			d->result,
 			"the samples stand for %.0f %% of all %s: it goes on, and no sample is "
 			"taken, while a hypervisor has taken the processor away",
-			100 * seen / total, d->session->events[0].name);
+			100 * share, name);
 	else
 		capture_note(
 			d->result,
 			"the samples stand for %.0f %% of all %s: short-lived threads are seen "
 			"only after a first whole period; record with -a, or a higher -F",
-			100 * seen / total, d->session->events[0].name);
+			100 * share, name);
 }
 
 static int account_foreign(struct drain *d, struct err *err)

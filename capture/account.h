@@ -19,6 +19,13 @@ struct lost_samples {
  * after the last record that fitted are never reported by it. Kernels before 6.0 have nothing
  * better. */
 int account_losses(struct drain *d, struct err *err);
+/* What the counters of the first event counted, and what its samples stand for. */
+struct account_counted {
+	uint64_t counted, sampled; /* in units of its periods */
+	bool hypervisor_took;	   /* a hypervisor is why that is less, not short-lived threads */
+};
+/* After account_losses(). Returns false where the two cannot be compared, or are too small. */
+bool account_counted(const struct drain *d, struct account_counted *ret);
 /* What the samples have lost until now. */
 uint64_t account_lost_now(const struct drain *d);
 /* Makes the record that reports `lost` samples of a counter. */

@@ -340,7 +340,7 @@ static int drain_rest(struct recording *r, struct err *err)
 	if (r->flight.on)
 		return rc;
 	if (!rc)
-		rc = account_losses(&r->drain, err);
+		rc = recording_account(r, err);
 	if (!rc && r->drain.switched)
 		rc = recording_end_switches(r, 0, end_ns, err);
 	if (!rc && record_writer_end_round(r->drain.writer))

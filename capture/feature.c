@@ -157,6 +157,15 @@ static void put_end_time(const struct perfdata_facts *f, struct bytes *b)
 		bytes_u64(b, f->end_ns);
 }
 
+static void put_counted(const struct perfdata_facts *f, struct bytes *b)
+{
+	if (!f->counted)
+		return;
+	bytes_u64(b, f->counted);
+	bytes_u64(b, f->sampled);
+	bytes_u64(b, f->hypervisor_took);
+}
+
 static void put_clockid(const struct perfdata_facts *f, struct bytes *b)
 {
 	struct timespec res;
@@ -228,6 +237,7 @@ static const struct feature_row {
 	{FEATURE_CLOCK_DATA, put_clock_data},
 	{FEATURE_BUNDLE, put_bundle},
 	{FEATURE_END_TIME, put_end_time},
+	{FEATURE_COUNTED, put_counted},
 };
 
 #define N_ROWS (sizeof rows / sizeof *rows)
@@ -261,7 +271,8 @@ void perfdata_feature_records(const struct perfdata_facts *facts, bool at_end, s
 
 		/* perf ends at the records of features that it does not know. */
 		if (bit == FEATURE_TRACING_DATA || bit == FEATURE_BUNDLE ||
-		    bit == FEATURE_END_TIME || is_known_at_end(bit) != at_end)
+		    bit == FEATURE_END_TIME || bit == FEATURE_COUNTED ||
+		    is_known_at_end(bit) != at_end)
 			continue;
 		rows[i].put(facts, &body);
 		if (body.vec.n)

@@ -230,7 +230,7 @@ static int list_tracepoints(struct list *l, const char *pattern, struct err *err
  * terms. */
 static void list_pmus(struct list *l, const char *pattern)
 {
-	char name[512], text[512];
+	char name[512], text[512], line[520];
 	glob_t found = {0};
 
 	if (!glob(PMU_DEVICES "/*/events/*", 0, NULL, &found))
@@ -244,8 +244,8 @@ static void list_pmus(struct list *l, const char *pattern)
 			say(l, name);
 			if ((l->opt->verbose || !strcmp(pattern, name)) &&
 			    !sysfile_line(found.gl_pathv[i], text, sizeof text)) {
-				snprintf(name, sizeof name, "    %s", text);
-				l->say(l->arg, name);
+				snprintf(line, sizeof line, "    %s", text);
+				l->say(l->arg, line);
 			}
 		}
 	globfree(&found);

@@ -184,7 +184,7 @@ static int begin_part(struct recording *r, uint64_t begin_ns, bool has_lost, str
 /* Ends the data of this part. What is in the rings by then belongs to it. */
 static int end_data(struct recording *r, struct err *err)
 {
-	int rc = account_losses(&r->drain, err);
+	int rc = recording_account(r, err);
 
 	if (!rc && record_writer_end_round(r->drain.writer))
 		rc = err_nomem(err);

@@ -31,6 +31,9 @@ struct perfdata_facts {
 	int argc;
 	uint64_t first_sample_ns, last_sample_ns;
 	uint64_t end_ns; /* of the recording; 0: not known */
+	/* account_counted(); 0: not known */
+	uint64_t counted, sampled;
+	bool hypervisor_took;
 	bool has_clock;	 /* times are CLOCK_MONOTONIC; the next two are one moment in both clocks */
 	uint64_t clock_wall_ns, clock_ns;
 	int compress_level; /* 0: not compressed */

@@ -74,6 +74,8 @@ void recording_add_notes(struct recording *r);
 /* One of these, earlier: while the probes are there. */
 void recording_note_changed_files(struct recording *r);
 
+/* Losses, and what was counted, of the data that ends here. Returns 0, or negative with *err. */
+int recording_account(struct recording *r, struct err *err);
 /* Ends the file whatever has failed before (rc); keeps the first error. */
 int recording_finish_file(struct recording *r, int rc, struct err *err);
 /* A process that ends a file while the recording goes on; all rounds must be written. Returns 0 in

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "capture/account.h"
 #include "capture/probe_maps.h"
 #include "capture/recording.h"
 #include "capture/switch_event.h"
@@ -15,6 +16,19 @@ void recording_fill_result(struct recording *r)
 	res->n_events = r->session.n_events - (switch_event(&r->session) != NULL);
 	res->ring_bytes = r->session.ring_bytes;
 	res->stack_bytes = r->session.attrs[0].sample_stack_user;
+}
+
+int recording_account(struct recording *r, struct err *err)
+{
+	struct account_counted c = {0};
+	int rc = account_losses(&r->drain, err);
+
+	if (rc || !account_counted(&r->drain, &c))
+		c = (struct account_counted){0};
+	r->facts.counted = c.counted;
+	r->facts.sampled = c.sampled;
+	r->facts.hypervisor_took = c.hypervisor_took;
+	return rc;
 }
 
 /* How often the probes were hit; without a sample: what is probed was not called by what was

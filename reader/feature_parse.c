@@ -124,6 +124,14 @@ static int parse_end_time(struct perf_file *f, struct buf *b)
 	return 0;
 }
 
+static int parse_counted(struct perf_file *f, struct buf *b)
+{
+	f->info.counted = buf_u64(b);
+	f->info.sampled = buf_u64(b);
+	f->info.hypervisor_took = buf_u64(b) == 1;
+	return 0;
+}
+
 static int parse_clock_data(struct perf_file *f, struct buf *b)
 {
 	buf_skip(b, 4 + 4); /* version, clock id */
@@ -168,6 +176,7 @@ static const struct {
 	{FEATURE_SIMPLEPERF_META_INFO, .parse = parse_meta_info},
 	{FEATURE_SIMPLEPERF_FILE2, .parse = simpleperf_parse_file2},
 	{FEATURE_END_TIME, .parse = parse_end_time},
+	{FEATURE_COUNTED, .parse = parse_counted},
 	/* name_events.c reads these when all events are known. */
 	{FEATURE_EVENT_DESC, .parse = NULL},
 	{FEATURE_PMU_MAPPINGS, .parse = NULL},

@@ -141,6 +141,9 @@ enum perfdata_feature {
 	/* Of capture; perf ignores them. 200-207: what a recording carries of its machine. */
 	FEATURE_RUNTIME_CODE = 208, /* functions.h, jit_codes_give() */
 	FEATURE_END_TIME = 209,	    /* u64: when recording ended, by the clock of samples */
+	/* u64: what the counters of the first event counted; what its samples stand for; 1 if a
+	 * hypervisor is why that is less, 0 if short-lived threads are. */
+	FEATURE_COUNTED = 210,
 	FEATURE_N = 256,
 };
 

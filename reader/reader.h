@@ -451,6 +451,11 @@ struct perf_file_info {
 	uint64_t total_mem_bytes;
 	uint64_t first_sample_ns, last_sample_ns; /* feature SAMPLE_TIME; 0 if absent */
 	uint64_t end_ns; /* when recording ended, by the clock of samples; 0: not known */
+	/* What the first event's counters counted, in units of its periods, and what its samples
+	 * stand for; 0: not known. The rest is of threads that ended before their first period had
+	 * passed, or of time that a hypervisor took. */
+	uint64_t counted, sampled;
+	bool hypervisor_took;
 	/* Feature CLOCK_DATA: one moment in wall clock time and in the clock of the samples. */
 	uint64_t clock_wall_ns, clock_ref_ns;
 	/* Modification time of the recording itself; 0 for standard input. */

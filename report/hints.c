@@ -89,7 +89,13 @@ static void size_advised(const struct stack_need *need, uint32_t size, char out[
 
 /* Hints are given below this share of roots, and above these shares of samples in code without
  * names, of the idle task, and that were lost. */
-enum { ROOTS_PERCENT = 90, NAMELESS_PERCENT = 10, IDLE_PERCENT = 50, LOST_PERCENT = 5 };
+enum {
+	ROOTS_PERCENT = 90,
+	NAMELESS_PERCENT = 10,
+	IDLE_PERCENT = 50,
+	LOST_PERCENT = 5,
+	COUNTED_PERCENT = 85
+};
 
 static bool hint_pages(const struct loaded *p, const struct hint_to *to)
 {
@@ -435,6 +441,29 @@ static void hint_lost(const struct loaded *l, const struct hint_to *to)
 		     percent(lost, all), lost, all);
 }
 
+/* What counters counted has samples but for the first period of each thread and process. */
+static void hint_counted(const struct loaded *l, const struct hint_to *to)
+{
+	const struct perf_file_info *info = perf_file_info(l->file);
+	const double share = percent(info->sampled, info->counted);
+
+	if (!info->counted || share >= COUNTED_PERCENT)
+		return;
+	if (info->hypervisor_took)
+		hint(to,
+		     "the samples stand for %.0f %% of what was counted: a hypervisor had taken "
+		     "the "
+		     "processor away meanwhile",
+		     share);
+	else
+		hint(to,
+		     "the samples stand for %.0f %% of what was counted: threads and processes "
+		     "that "
+		     "end before their first period has passed have none; `capture -a` sees them, "
+		     "and --comm shows one program of many",
+		     share);
+}
+
 bool report_hints(const struct loaded *l, const char *command, FILE *out)
 {
 	const struct hint_to to = {command, input_name(l->path), out};
@@ -449,6 +478,7 @@ bool report_hints(const struct loaded *l, const char *command, FILE *out)
 	any |= hint_chains(l, &to);
 	hint_idle(l, &to);
 	hint_lost(l, &to);
+	hint_counted(l, &to);
 	return any;
 }
 

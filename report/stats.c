@@ -70,6 +70,7 @@ void report_text(const struct loaded *p, FILE *out)
 {
 	const struct perf_file_stats *r = perf_file_stats(p->file);
 	const struct symbolize_stats *s = symbolizer_stats(p->symbolizer);
+	const struct perf_file_info *info = perf_file_info(p->file);
 	const struct unwind_stats *u = &p->unwind;
 	unsigned i;
 
@@ -77,6 +78,8 @@ void report_text(const struct loaded *p, FILE *out)
 		"samples: %" PRIu64 " read, %" PRIu64 " skipped, %" PRIu64
 		" lost while recording\n",
 		r->samples, r->skipped_samples, perf_lost(r));
+	if (info->counted)
+		text_share(out, "of what was counted", info->sampled, info->counted);
 	for (i = 0; i < PERF_SKIP_N; i++)
 		if (r->skips[i])
 			fprintf(out, "  skipped records: %" PRIu64 ", %s\n", r->skips[i],
@@ -130,6 +133,8 @@ void report_json(const struct loaded *p, const struct quality *q, double seconds
 		{"skipped", r->skipped_samples},
 		{"lost_bytes", r->lost_bytes},
 		{"period", r->period_sum},
+		{"counted", perf_file_info(p->file)->counted},
+		{"sampled", perf_file_info(p->file)->sampled},
 		{"user_stacks", u->user_stacks},
 		{"root", stop.root},
 		{"switched", stop.switched},

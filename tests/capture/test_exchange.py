@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Threads and processes keep their events, as long as they seldom switch (capture/exchange.h): what starts many short ones is seen."""
+import json
 import os
 import re
 import time
 
-from lib import Tap, capture, descriptors, run, start, until_open
+from lib import RESOLVE, Tap, capture, descriptors, run, start, until_open
 from tap import MAY_KERNEL
 
 tap = Tap()
@@ -63,6 +64,10 @@ else:
         p = capture("-F", 199, "-o", "forks.data", "--", "taskset", "-c", CPU, "bash", "-c", "i=0; while [ $i -lt 1000 ]; do (:); i=$((i+1)); done")
         share = re.search(r"stand for (\d+) %", p.stderr)
         tap.check(p.n_samples >= 5 and (not share or int(share[1]) >= 15), "a shell that starts short processes is seen", p.n_samples, p.stderr)
+        r = run([RESOLVE, "--stats=json", "-f", "folded", "forks.data"])
+        said = re.search(r"stand for (\d+) %", r.stderr)
+        stats = json.loads(r.stderr.splitlines()[-1])
+        tap.check((share and share[1]) == (said and said[1]) and stats["counted"] > stats["sampled"] == stats["period"], "what has no sample is counted in the file", r.stderr, p.stderr)
         first, now = open_events(15, "./many", "0", "pipe")
         tap.check(now == first - 1, "many switches: no longer", first, now)
     else:
