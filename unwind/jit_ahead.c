@@ -37,6 +37,7 @@ struct way {
 	bool fp_lost;	     /* it was overwritten in another way since */
 	uint8_t rank;	     /* how far it has to be believed: see enum */
 	uint8_t pushed;	     /* bytes of constants that were pushed last */
+	bool calls_bare;     /* a call was made where nothing more was on the stack */
 };
 
 /* What makes a path less certain. They are added up. */
@@ -51,6 +52,7 @@ enum {
 struct end {
 	struct code_frame frame; /* as seen from the place that it began at */
 	uint8_t rank;
+	bool is_entry; /* if that is the first place of a function */
 };
 
 struct search {
@@ -113,27 +115,30 @@ static struct code_frame frame_of(const struct way *way, int32_t taken, bool by_
 }
 
 /* Only ends of the lowest rank are kept. */
-static void add_end(struct search *s, unsigned rank, const struct code_frame *f)
+static void add_end(struct search *s, unsigned rank, const struct code_frame *f, bool is_entry)
 {
 	if (s->n_ends && rank > s->ends[0].rank)
 		return;
 	if (s->n_ends && rank < s->ends[0].rank)
 		s->n_ends = 0;
 	if (s->n_ends < ENDS_MAX)
-		s->ends[s->n_ends++] = (struct end){*f, (uint8_t)rank};
+		s->ends[s->n_ends++] = (struct end){*f, (uint8_t)rank, is_entry};
 }
 
 /* The path returns. If it is not certain, a frame must have been left: else it may have been
- * another function that returned. */
+ * another function that returned. What has made its own frame before it called, and left it, is a
+ * function from its entry on; but behind a call that may have been another one, too. */
 static void add_return(struct search *s, const struct way *way, unsigned rank, bool by_fp)
 {
 	const int32_t word = s->arch->word_bytes, taken = PLACE - way->frame.sp;
+	const bool is_entry = !taken && rank;
 	struct code_frame f;
 
-	if (way->frame.sp < 0 || way->frame.sp > PLACE || (!taken && rank))
+	if (way->frame.sp < 0 || way->frame.sp > PLACE ||
+	    (is_entry && (rank != RANK_CALLED || way->calls_bare)))
 		return;
-	f = frame_of(way, taken + word, by_fp, word);
-	add_end(s, rank, &f);
+	f = is_entry ? arch_entry_frame(s->arch) : frame_of(way, taken + word, by_fp, word);
+	add_end(s, rank, &f, is_entry);
 }
 
 /* The path jumps to code of a file, and goes on with the frame that this has. The rule of LuaJIT's
@@ -157,7 +162,7 @@ static void add_jump(struct search *s, const struct way *way, uint64_t target, b
 		f.saved_fp = -r.fp_off;
 		code_fp_set_other(&f);
 	}
-	add_end(s, way->rank + (way->pushed ? RANK_PUSHED : 0u), &f);
+	add_end(s, way->rank + (way->pushed ? RANK_PUSHED : 0u), &f, false);
 }
 
 static void add_way(struct search *s, const struct way *way, uint64_t at, bool by_fp)
@@ -295,6 +300,7 @@ static void follow(struct search *s, struct way way, bool by_fp)
 			break;
 		case CODE_CALL:
 			way.rank |= RANK_CALLED;
+			way.calls_bare |= way.frame.sp <= PLACE;
 			break;
 		case CODE_ON:
 			break;
@@ -353,6 +359,8 @@ bool jit_ahead_find(struct walk *w, const struct arch *arch, const struct jit_me
 	s->passes = false;
 	ret->is_known = search(s, m, ip, false, &ret->frame) || search(s, m, ip, true, &ret->frame);
 	ret->passes = !ret->is_known && s->passes;
+	for (unsigned i = 0; ret->is_known && i < s->n_ends; i++)
+		ret->is_entry |= s->ends[i].is_entry;
 	free(s);
 	return ret->is_known;
 }
@@ -428,7 +436,8 @@ static enum unwind_stop ahead_step(struct walk *w, struct cursor *c, bool needs_
 		*c = caller;
 		return WALK_ON;
 	}
-	if (needs_record && f->frame.fp_holds != CODE_FP_FRAME)
+	if ((needs_record && f->frame.fp_holds != CODE_FP_FRAME) ||
+	    (f->is_entry && c->is_return_address))
 		return UNWIND_STOP_NO_CFI;
 	stop = code_caller(w, c, &f->frame, &caller);
 	if (stop != WALK_ON)

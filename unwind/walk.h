@@ -74,7 +74,7 @@ struct jit_code {
 /* Per worker: frames of code of which only the bytes are known. A zeroed struct is empty. */
 struct jit_ahead_frame {
 	struct code_frame frame;
-	bool is_known, passes; /* see jit_ahead.c */
+	bool is_known, passes, is_entry; /* see jit_ahead.c */
 };
 struct jit_ahead {
 	struct hash_table by_code; /* address of the bytes -> index in frames */
