@@ -398,6 +398,8 @@ struct jit_cut {
 bool jit_codes_cut(const struct jit_codes *j, size_t i, struct jit_cut *ret);
 /* Of how many processes what the recording holds was needed, and is damaged. */
 size_t jit_codes_damaged(const struct jit_codes *j);
+/* Of how many processes what it holds is not read, as all of it would be too large. */
+size_t jit_codes_left_out(const struct jit_codes *j);
 /* The sums over those that the recording holds and that were needed. */
 struct jit_names jit_codes_names(const struct jit_codes *j);
 /* True if the file was opened for this process. */

@@ -170,6 +170,11 @@ size_t jit_codes_damaged(const struct jit_codes *j)
 	return j->recorded.n_damaged;
 }
 
+size_t jit_codes_left_out(const struct jit_codes *j)
+{
+	return j->recorded.n_left_out;
+}
+
 bool jit_codes_cut(const struct jit_codes *j, size_t i, struct jit_cut *ret)
 {
 	if (i >= j->cuts.n)

@@ -79,10 +79,11 @@ struct jit_recorded_dump {
 	const uint8_t *packed; /* zstd */
 	size_t n_packed, n;    /* bytes, before and after unpacking */
 	uint32_t next;	       /* index of the next one; HASH_NONE: it is the last */
+	bool is_damaged;       /* its size cannot be: n is 0 */
 	/* Of the first one: */
 	uint32_t last;	/* index */
 	uint64_t n_all; /* bytes of all, unpacked */
-	bool is_open;
+	bool is_open, is_left_out;
 	struct jitdump *dump; /* all of them; NULL: not unpacked yet, or damaged */
 };
 
@@ -136,6 +137,8 @@ void jit_pages_done(struct jitdump *j);
 struct jit_recorded {
 	VEC(struct jit_recorded_dump) dumps;
 	size_t n_damaged;	  /* of those that were opened */
+	bool is_settled;	  /* it is known which are left out */
+	size_t n_left_out;	  /* processes */
 	struct hash_table by_pid; /* -> index in dumps of the first one */
 };
 /* Reads the section, whose bytes must stay. Returns 0, -ERR_NOMEM, or -ERR_DAMAGED: what comes

@@ -154,6 +154,24 @@ static int no_samples(const struct loaded *l, const struct load_options *opt, st
 		       s->damaged || s->skipped_samples ? "" : why_no_samples(l, opt));
 }
 
+/* What the recording holds of it and could not be used. */
+static void note_runtime_code(struct loaded *l)
+{
+	const size_t damaged = jit_codes_damaged(l->jit), left_out = jit_codes_left_out(l->jit);
+
+	if (damaged)
+		loaded_note(l,
+			    "what it holds of the code of %zu process%s with a runtime is damaged: "
+			    "some of that has no names, and its stacks may end early",
+			    damaged, damaged == 1 ? "" : "es");
+	if (left_out)
+		loaded_note(l,
+			    "what it holds of the code of %zu process%s with a runtime is not "
+			    "read, as all of it is larger than 1 GB, and that is the largest: it "
+			    "has no names",
+			    left_out, left_out == 1 ? "" : "es");
+}
+
 /* Keeps what the reader says of the file. */
 static void keep_facts(struct loaded *l)
 {
@@ -169,13 +187,9 @@ static void keep_facts(struct loaded *l)
 			    "%s: the jitdump ends inside of a record at offset %#" PRIx64
 			    ": code that was made later has no names",
 			    cut.dump->path, cut.off);
-	if (jit_codes_damaged(l->jit))
-		loaded_note(l,
-			    "what it holds of the code of %zu process%s with a runtime is damaged: "
-			    "that has no names, and its stacks may end early",
-			    jit_codes_damaged(l->jit), jit_codes_damaged(l->jit) == 1 ? "" : "es");
+	note_runtime_code(l);
 	l->damaged = jit_codes_damaged(l->jit) || s->damaged || s->interrupted || s->truncated ||
-		     l->bundle_damaged;
+		     l->bundle_damaged || l->code_damaged;
 	l->lost = perf_lost(s);
 	l->lost_bytes = s->lost_bytes;
 	l->tracepoints_lost = s->tracepoints_lost;

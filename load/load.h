@@ -200,7 +200,7 @@ struct loaded {
 	/* Private to load/. */
 	struct perf_file *counted, *again;
 	struct bundle *bundle; /* what the recording carries; NULL: nothing */
-	bool bundle_damaged;
+	bool bundle_damaged, code_damaged;
 	struct processes *processes;
 	struct cut_chains *chains; /* of strip_stacks */
 	struct trace_names *trace_names;

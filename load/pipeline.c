@@ -73,7 +73,8 @@ static int give_code(struct loaded *p, const uint8_t *section, size_t n, struct 
 	if (rc == -ERR_NOMEM)
 		return err_nomem(err);
 	if (rc)
-		loaded_note(p, "%s %s: code of runtimes may have no names", bad.source, bad.what);
+		loaded_note(p, "%s: %s: code of runtimes may have no names", bad.source, bad.what);
+	p->code_damaged |= rc == -ERR_DAMAGED;
 	return 0;
 }
 

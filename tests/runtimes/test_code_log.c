@@ -313,12 +313,105 @@ static void test_several(void **state)
 	}
 }
 
+/* A section of frames that are all of this log, each of another process, from PID on. */
+static uint8_t *frames_of(const struct code_log *log, size_t frames, size_t *size)
+{
+	size_t n;
+	uint8_t *one = section_of(log->bytes.v, log->bytes.n, &n), *s = malloc(8 + frames * n);
+
+	assert_non_null(s);
+	memcpy(s, one, 8);
+	for (size_t i = 0; i < frames; i++) {
+		const uint32_t pid = PID + (uint32_t)i;
+
+		memcpy(s + 8 + i * (n - 8), one + 8, n - 8);
+		memcpy(s + 8 + i * (n - 8), &pid, sizeof pid);
+	}
+	free(one);
+	*size = 8 + frames * (n - 8);
+	return s;
+}
+
+/* Who has a name, of processes from PID on? A bit for each. */
+static unsigned named(struct jit_codes *codes, unsigned n)
+{
+	unsigned bits = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		struct func_cursor cursor = {0};
+		const struct jitdump *d;
+
+		assert_int_equal(jit_codes_recorded(codes, PID + i, &d, NULL), 0);
+		if (d && jitdump_find(d, START + 17, 0, &cursor))
+			bits |= 1u << i;
+	}
+	return bits;
+}
+
+/* A frame whose size is not what it says is damaged, and no other. */
+static void test_sizes(void **state)
+{
+	struct code_log log;
+	size_t n;
+	uint8_t *s;
+
+	(void)state;
+	fill(&log);
+	s = frames_of(&log, 3, &n);
+	for (size_t i = 0; i < 7; i++) {
+		const uint64_t sizes[] = {0,	     100,	 log.bytes.n - 1, log.bytes.n + 1,
+					  200 << 20, 1ull << 40, UINT64_MAX};
+		struct jit_codes *codes;
+
+		memcpy(s + 8 + (n - 8) / 3 + 8, &sizes[i], sizeof sizes[i]);
+		assert_int_equal(jit_codes_new(&codes, NULL, true, NULL), 0);
+		assert_int_equal(jit_codes_give(codes, s, n, NULL), 0);
+		assert_int_equal(named(codes, 3), 5);
+		assert_int_equal(jit_codes_damaged(codes), 1);
+		assert_int_equal(jit_codes_left_out(codes), 0);
+		jit_codes_free(codes);
+	}
+	free(s);
+	code_log_done(&log);
+}
+
+/* What packs well takes no names of others, however much it is. */
+static void test_much(void **state)
+{
+	enum { LARGE = 6, EACH = 200 << 20 };
+	struct jit_codes *codes;
+	const struct jitdump *d;
+	struct code_log log;
+	size_t n;
+	uint8_t *s;
+
+	(void)state;
+	fill(&log);
+	s = frames_of(&log, LARGE + 2, &n);
+	for (size_t i = 1; i <= LARGE; i++) {
+		const uint64_t bytes = EACH + (uint64_t)i;
+
+		memcpy(s + 8 + i * ((n - 8) / (LARGE + 2)) + 8, &bytes, sizeof bytes);
+	}
+	assert_int_equal(jit_codes_new(&codes, NULL, true, NULL), 0);
+	assert_int_equal(jit_codes_give(codes, s, n, NULL), 0);
+	assert_int_equal(jit_codes_recorded(codes, PID + LARGE, &d, NULL), 0);
+	assert_null(d);
+	assert_int_equal(jit_codes_damaged(codes), 0); /* not looked at */
+	assert_int_equal(jit_codes_left_out(codes), 1);
+	assert_int_equal(named(codes, LARGE + 2), 1 | 1 << (LARGE + 1));
+	jit_codes_free(codes);
+	free(s);
+	code_log_done(&log);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_pages),
 		cmocka_unit_test(test_damage),	   cmocka_unit_test(test_section_damage),
-		cmocka_unit_test(test_several),
+		cmocka_unit_test(test_several),	   cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_much),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
