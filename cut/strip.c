@@ -291,7 +291,8 @@ struct writer {
 	bool failed;
 };
 
-/* What has come together becomes a record. */
+/* What has come together becomes a record. A frame is never open without some: perf does not read a
+ * record that ends a frame and holds nothing. */
 static void flush(struct writer *w, bool ends_frame)
 {
 	struct perf_event_header h = {.type = RECORD_COMPRESSED};
@@ -299,7 +300,7 @@ static void flush(struct writer *w, bool ends_frame)
 	size_t at = w->out->n, rest;
 	ZSTD_outBuffer to;
 
-	if (!w->piece.n && !(ends_frame && w->frame))
+	if (!w->piece.n)
 		return;
 	if (vec_reserve(w->out, at + UINT16_MAX)) {
 		w->failed = true;
@@ -320,7 +321,7 @@ static void emit(struct writer *w, const uint8_t *rec, size_t n)
 	struct bundle_blob *to = w->zstd ? &w->piece : w->out;
 	size_t done = 0;
 
-	for (; w->zstd && w->piece.n + n - done >= PIECE_BYTES; flush(w, false)) {
+	for (; w->zstd && w->piece.n + n - done > PIECE_BYTES; flush(w, false)) {
 		size_t k = PIECE_BYTES - w->piece.n;
 
 		put(to, rec + done, k, &w->failed);
@@ -429,7 +430,7 @@ static int64_t take_outer(struct reader *r, struct writer *w, const uint8_t *rec
 			       "--strip-stacks: it holds traces of the processor (AUX)");
 	if (h.type == RECORD_EVENT_TYPE && recorded_code_is(rec, n)) {
 		/* It stays outside of what is compressed. */
-		flush(w, false);
+		flush(w, true);
 		put(w->out, rec, n, &w->failed);
 	} else if (h.type == RECORD_COMPRESSED) {
 		rc = inflate(r, w, rec + sizeof h, n - sizeof h, err);
