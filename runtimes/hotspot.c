@@ -53,6 +53,8 @@ void hotspot_free(struct hotspot *h)
 	hotspot_forget_methods(h);
 	vec_done(&h->known);
 	vec_done(&h->spans);
+	vec_done(&h->fresh);
+	hash_done(&h->ids);
 	vec_done(&h->codes);
 	hash_done(&h->code_at);
 	vec_done(&h->written);
@@ -339,7 +341,7 @@ struct pass {
 	uint64_t now_ns;
 	struct code_log *log;
 	struct hotspot_counts *counts;
-	bool nomem;
+	bool nomem, is_torn; /* is_torn: of what is there some may not have been looked at */
 };
 
 static void see_code(struct pass *p, uint64_t at)
@@ -359,6 +361,7 @@ static void add_code(struct pass *p, const struct hotspot_blob *b)
 		struct hotspot_code *old = &p->h->codes.v[i];
 
 		hotspot_unname(p->h, 0, old->begin, old->end - old->begin, p->log);
+		p->h->has_freed = true;
 		*old = code;
 	} else if (vec_push(&p->h->codes, code) ||
 		   hash_put(&p->h->code_at, b->at, (uint32_t)p->h->codes.n - 1)) {
@@ -379,6 +382,7 @@ static void end_codes(struct pass *p)
 			continue;
 		}
 		hotspot_unname(h, 0, c.begin, c.end - c.begin, p->log);
+		h->has_freed = true;
 		hash_remove(&h->blobs, c.at);
 		hash_remove(&h->code_at, c.at);
 		h->codes.v[i] = last;
@@ -400,19 +404,6 @@ static bool may_become_whole(struct pass *p, uint64_t at)
 	return true;
 }
 
-/* Code can come and go between two snapshots only where its class is unloaded meanwhile: other code
- * that is not used any more is freed after several garbage collections, or passes of the sweeper.
- */
-static bool may_have_replaced(struct hotspot *h)
-{
-	uint64_t n;
-
-	if (!h->unloads_before.is_known || !hotspot_unloads(h, &n))
-		return h->has_unloaded;
-	h->may_lose_code |= n != h->unloads_before.n;
-	return n != h->unloads_before.n;
-}
-
 /* Writes a blob if it is new. What was read must still be there afterwards. */
 static void take_blob(struct pass *p, uint64_t at, uint64_t bytes)
 {
@@ -424,7 +415,6 @@ static void take_blob(struct pass *p, uint64_t at, uint64_t bytes)
 	uint32_t print, known;
 
 	if (!blob_read(h, at, bytes, &b)) {
-		see_code(p, at);
 		p->counts->torn++;
 		return;
 	}
@@ -462,12 +452,16 @@ static void take_blob(struct pass *p, uint64_t at, uint64_t bytes)
 		p->counts->torn++;
 		return;
 	}
-	/* Another method's code was there, or may have come and gone: which of them the samples
-	 * until now were of is not known. */
-	if (m && (known != HASH_NONE || may_have_replaced(h)))
+	/* Another method's code was there: which of them the samples until now were of is not
+	 * known. */
+	if (m && known != HASH_NONE)
 		hotspot_unname(h, 0, b.begin, b.end - b.begin, p->log);
 	if (m)
 		add_code(p, &b);
+	if (m && vec_push(&h->fresh, (struct hotspot_span){b.begin, b.end}))
+		p->nomem = true;
+	if (m && strcmp(b.text, "native nmethod") && hotspot_saw_compiled(h, b.id))
+		p->nomem = true;
 	hash_remove(&h->unscoped, at);
 	if (hash_put(&h->blobs, at, print))
 		p->nomem = true;
@@ -485,11 +479,14 @@ static void walk_heap(struct pass *p, uint64_t heap)
 	    !hotspot_u64(h, memory, AT_SPACE_HIGH, &high) ||
 	    !hotspot_u64(h, segmap, AT_SPACE_LOW, &map) ||
 	    !hotspot_u32(h, heap, AT_HEAP_LOG2, &log2) || low >= high || log2 < 3 || log2 > 20 ||
-	    (high - low) >> log2 > SEGMENTS_MAX)
+	    (high - low) >> log2 > SEGMENTS_MAX) {
+		p->is_torn = true;
 		return;
+	}
 	n = (high - low) >> log2;
 	used = malloc((size_t)n);
 	if (!used || !remote_read(&h->mem, map, used, (size_t)n)) {
+		p->is_torn = true;
 		p->nomem |= !used;
 		free(used);
 		return;
@@ -503,6 +500,7 @@ static void walk_heap(struct pass *p, uint64_t heap)
 		if (!hotspot_u64(h, head, AT_BLOCK_LENGTH, &length) ||
 		    !remote_u8(&h->mem, head + h->at[AT_BLOCK_USED], &flag) || !length ||
 		    length > n - i) {
+			p->is_torn = true;
 			i++;
 			continue;
 		}
@@ -527,8 +525,10 @@ static void walk_heaps(struct pass *p)
 	}
 	if (!remote_u64(&h->mem, h->at[AT_HEAPS], &array) ||
 	    !hotspot_u32(h, array, AT_ARRAY_LEN, &n) || n > HEAPS_MAX ||
-	    !hotspot_u64(h, array, AT_ARRAY_DATA, &data))
+	    !hotspot_u64(h, array, AT_ARRAY_DATA, &data)) {
+		p->is_torn = true;
 		return;
+	}
 	for (uint32_t i = 0; i < n; i++)
 		if (remote_u64(&h->mem, data + 8ull * i, &heap))
 			walk_heap(p, heap);
@@ -556,18 +556,25 @@ bool hotspot_knows(const struct hotspot *h, uint64_t addr)
 	return lo && addr < h->spans.v[lo - 1].end;
 }
 
-static void begin_unloads(struct hotspot *h)
+/* Where others may have come and gone before code that was seen first, it is not known which of
+ * them the samples until now were of. */
+static void check_fresh(struct pass *p, uint64_t torn)
 {
-	h->unloads_before = h->unloads;
-	h->unloads.is_known = hotspot_unloads(h, &h->unloads.n);
-	if (h->unloads.is_known && h->unloads_before.is_known)
-		h->may_lose_code |= h->unloads.n != h->unloads_before.n;
+	struct hotspot *h = p->h;
+
+	if (!hotspot_may_have_missed(h, torn,
+				     !p->is_torn && h->mem.budget && !h->mem.is_gone && !p->nomem))
+		return;
+	for (size_t i = 0; i < h->fresh.n; i++)
+		hotspot_unname(h, 0, h->fresh.v[i].begin, h->fresh.v[i].end - h->fresh.v[i].begin,
+			       p->log);
 }
 
 int hotspot_snapshot(struct hotspot *h, const uint64_t *methods, size_t n, uint64_t now_ns,
 		     struct code_log *log, struct hotspot_counts *counts)
 {
 	struct pass p = {.h = h, .now_ns = now_ns, .log = log, .counts = counts};
+	const uint64_t torn = counts->torn;
 
 	remote_renew(&h->mem, READS_MAX);
 	hotspot_forget_methods(h);
@@ -575,10 +582,12 @@ int hotspot_snapshot(struct hotspot *h, const uint64_t *methods, size_t n, uint6
 	h->later.bytes.n = 0;
 	h->spans.n = 0;
 	h->round++;
-	begin_unloads(h);
+	h->fresh.n = 0;
+	hotspot_counters_begin(h);
 	walk_heaps(&p);
 	if (h->mem.budget && !h->mem.is_gone && !p.nomem)
 		end_codes(&p);
+	check_fresh(&p, counts->torn - torn);
 	if (h->spans.n)
 		qsort(h->spans.v, h->spans.n, sizeof *h->spans.v, by_begin);
 	p.nomem |= hotspot_write_methods(h, methods, n, now_ns, log, counts) != 0;

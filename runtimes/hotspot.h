@@ -92,7 +92,7 @@ enum hotspot_type {
 /* This release does not have it. */
 #define HOTSPOT_NONE UINT64_MAX
 
-enum { HOTSPOT_STUBS_MAX = 256, HOTSPOT_NAME_MAX = 1024, HOTSPOT_UNLOAD_COUNTERS = 2 };
+enum { HOTSPOT_STUBS_MAX = 256, HOTSPOT_NAME_MAX = 1024, HOTSPOT_COUNTERS = 3 };
 
 struct hotspot_span {
 	uint64_t begin, end;
@@ -133,16 +133,23 @@ struct hotspot {
 	struct code_log later;	   /* of this snapshot: written behind what has lost its name */
 	uint64_t before_ns;	   /* of the snapshot before this one; 0: none */
 	bool has_unloaded;	   /* a method has become another one, ever */
-	/* Of unloaded classes: places of the JVM's counters (0: not found), and what they said when
-	 * this snapshot and the one before it began. */
-	uint64_t unload_counters[HOTSPOT_UNLOAD_COUNTERS];
+	/* Places of the JVM's counters (0: not found). */
+	uint64_t counters[HOTSPOT_COUNTERS];
+	/* How many classes were unloaded when this snapshot and the one before it began. */
 	struct hotspot_unloads {
 		uint64_t n;
 		bool is_known;
 	} unloads, unloads_before;
-	bool may_lose_code;	   /* classes were unloaded, ever */
-	struct arena names;	   /* of this snapshot */
-	struct hash_table name_of; /* method -> index in known, of this snapshot */
+	bool may_lose_code; /* classes were unloaded, ever */
+	bool has_freed;	    /* code that was known is no more, ever */
+	/* Of all that was compiled: what was seen, and what was gone before it could be. */
+	struct hash_table ids;		/* set of the numbers of compiled methods that were seen */
+	uint64_t n_ids, began_compiled; /* the JVM's number when this snapshot began */
+	int64_t gone_least;		/* as of the snapshots before, at least */
+	bool knows_compiled, knows_gone;
+	VEC(struct hotspot_span) fresh; /* code that this snapshot saw first */
+	struct arena names;		/* of this snapshot */
+	struct hash_table name_of;	/* method -> index in known, of this snapshot */
 	VEC(struct hotspot_method) known;
 };
 
@@ -204,8 +211,14 @@ void hotspot_unname(const struct hotspot *h, uint64_t method, uint64_t start, ui
 /* The line of a bytecode index; 0: not known. */
 uint32_t hotspot_line(const struct hotspot *h, const struct hotspot_method *m, uint32_t bci);
 
-/* hotspot_counters.c: how many classes were unloaded until now; false: it does not tell. */
-bool hotspot_unloads(struct hotspot *h, uint64_t *ret);
+/* hotspot_counters.c: at the begin of a snapshot, and for each compiled method that is taken. */
+void hotspot_counters_begin(struct hotspot *h);
+int hotspot_saw_compiled(struct hotspot *h, uint32_t id);
+/* At its end, once: can code have come and gone since the snapshot before, and not have been seen?
+ * `torn`: how many this one left out; is_whole: it looked at all others. */
+bool hotspot_may_have_missed(struct hotspot *h, uint64_t torn, bool is_whole);
+/* Can what is known by the last snapshot have been replaced? */
+bool hotspot_may_lose_code(const struct hotspot *h);
 
 /* hotspot_scopes.c: what was inlined where in an nmethod. */
 struct hotspot_scopes {

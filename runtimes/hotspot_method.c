@@ -481,7 +481,7 @@ bool hotspot_has_seen(const struct hotspot *h, uint64_t method)
 
 int hotspot_end(struct hotspot *h, struct code_log *log)
 {
-	const bool loses_code = h->unloads.is_known ? h->may_lose_code : h->has_unloaded;
+	const bool loses_code = hotspot_may_lose_code(h);
 
 	for (size_t i = 0; h->has_unloaded && i < h->written.n; i++)
 		unname(h, &h->written.v[i], log);
