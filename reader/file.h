@@ -54,6 +54,7 @@ enum note {
 	NOTE_CHAINS,
 	NOTE_SWITCHES,
 	NOTE_CODE,
+	NOTE_CODE_END,
 	NOTE_SKIPS, /* one per reason: NOTE_SKIPS + enum perf_skip */
 	NOTE_N = NOTE_SKIPS + PERF_SKIP_N,
 };

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "reader/file.h"
 #include "reader/format.h"
@@ -24,6 +25,12 @@ struct collecting {
 	uint64_t packed;
 	uint32_t pid;
 	uint16_t frame; /* the last one's number */
+	/* Since the last mark. What a recorder writes after its first mark stands behind it. */
+	struct hash_table whole; /* by contents: frames do not have equal ones */
+	uint64_t seed;
+	uint64_t n_cut; /* of which a part is missing */
+	bool is_open;	/* frames or parts of them, and no mark behind them yet */
+	bool lost_end;
 };
 
 static int put(struct perf_file *f, const void *p, size_t n)
@@ -54,14 +61,12 @@ static void drop_open(struct collecting *c)
 		return;
 	c->f->code.n = c->entry;
 	c->entry = 0;
-	c->f->n_code_cut++;
+	c->n_cut++;
 }
 
-/* Begins a frame; where numbers are missing others were lost. */
 static int begin(struct collecting *c, const struct recorded_code *h)
 {
 	drop_open(c);
-	c->f->n_code_cut += (uint16_t)(h->frame - c->frame - 1);
 	c->frame = h->frame;
 	c->pid = h->pid;
 	c->packed = h->packed;
@@ -74,39 +79,105 @@ static bool continues(const struct collecting *c, const struct recorded_code *h)
 	       h->at == c->f->code.n - c->entry - ENTRY_HEAD;
 }
 
-static int take_piece(struct collecting *c, struct buf b)
+/* The frame at hand is whole. One that is there a second time is not used. */
+static int finish(struct collecting *c)
+{
+	struct perf_file *f = c->f;
+	const uint64_t sum = hash_bytes_seeded(c->seed, f->code.v + c->entry, f->code.n - c->entry);
+	const bool is_new = hash_get(&c->whole, sum) == HASH_NONE;
+
+	if (!is_new)
+		f->code.n = c->entry;
+	c->entry = 0;
+	return is_new && hash_put(&c->whole, sum, 0) ? err_nomem(&f->err) : 0;
+}
+
+/* How many of the frames up to the number `last` are not there. It counts modulo 2^16. */
+static uint64_t count_missing(const struct collecting *c, uint16_t last)
+{
+	const int64_t more = (int16_t)(uint16_t)(last - (uint16_t)c->whole.n);
+
+	return more > 0 ? (uint64_t)more : 0;
+}
+
+static void begin_numbers(struct collecting *c)
+{
+	hash_done(&c->whole);
+	c->whole = (struct hash_table){0};
+	c->n_cut = 0;
+	c->is_open = false;
+	c->frame = 0;
+}
+
+/* The data end, or another recording begins (`cat` of streams), without a mark. is_cut: it is known
+ * that data are missing here, and a frame that begins is no damage then. */
+static void end_without_mark(struct collecting *c, bool is_cut)
+{
+	const bool begun = is_cut && c->entry;
+	uint64_t missing = count_missing(c, c->frame);
+
+	drop_open(c);
+	missing = missing > c->n_cut ? missing : c->n_cut;
+	c->f->n_code_cut += missing - (begun && missing);
+	c->lost_end |= c->is_open && !is_cut;
+	begin_numbers(c);
+}
+
+/* The last one has the number of the last frame; the first one, of a stream, has 0. */
+static void take_mark(struct collecting *c, uint16_t number)
+{
+	uint64_t missing;
+
+	if (!number) {
+		end_without_mark(c, false);
+		return;
+	}
+	drop_open(c);
+	missing = count_missing(c, number);
+	c->f->n_code_cut += missing > c->n_cut ? missing : c->n_cut;
+	begin_numbers(c);
+}
+
+static struct recorded_code read_head(struct buf *b)
 {
 	struct recorded_code h = {0};
+
+	buf_seek(b, offsetof(struct recorded_code, version));
+	h.version = buf_u16(b);
+	h.frame = buf_u16(b);
+	h.pid = buf_u32(b);
+	h.bytes = buf_u64(b);
+	h.packed = buf_u64(b);
+	h.at = buf_u64(b);
+	return h;
+}
+
+static int take_piece(struct collecting *c, struct buf b)
+{
+	const struct recorded_code h = read_head(&b);
+	const bool is_known = h.version == RECORDED_CODE_VERSION;
 	uint64_t n;
 	int rc = 0;
 
-	buf_seek(&b, offsetof(struct recorded_code, version));
-	h.version = buf_u16(&b);
-	h.frame = buf_u16(&b);
-	h.pid = buf_u32(&b);
-	h.bytes = buf_u64(&b);
-	h.packed = buf_u64(&b);
-	h.at = buf_u64(&b);
-	if (!h.packed && h.version == RECORDED_CODE_VERSION) { /* a mark */
-		drop_open(c);
-		c->f->n_code_cut += (uint16_t)(h.frame - c->frame);
-		c->frame = h.frame;
+	if (!h.packed && is_known) {
+		take_mark(c, h.frame);
 		return 0;
 	}
-	if (h.version == RECORDED_CODE_VERSION && !h.at)
+	c->is_open = true;
+	if (is_known && !h.at)
 		rc = begin(c, &h);
 	if (rc)
 		return rc;
-	if (h.version != RECORDED_CODE_VERSION || h.at >= h.packed || !continues(c, &h)) {
-		c->f->n_code_cut += !c->entry;
+	if (!is_known || h.at >= h.packed || !continues(c, &h)) {
+		/* Several pieces of a frame without its first one count once. */
+		c->n_cut += !c->entry && h.frame != c->frame;
 		drop_open(c);
+		c->frame = h.frame;
 		return 0;
 	}
 	n = h.packed - h.at < buf_left(&b) ? h.packed - h.at : buf_left(&b);
 	rc = put(c->f, b.p, (size_t)n);
-	if (h.at + n == h.packed)
-		c->entry = 0;
-	return rc;
+	return !rc && h.at + n == h.packed ? finish(c) : rc;
 }
 
 static bool is_code(const uint8_t *rec, size_t n, bool swap)
@@ -192,8 +263,26 @@ static int collect(struct collecting *c, uint64_t off, uint64_t end)
 			rc = take_piece(c, buf_make(c->rec, h.size, off, f->swap));
 		off += h.size;
 	}
-	drop_open(c);
+	end_without_mark(c, f->stats.interrupted || f->stats.truncated);
 	return rc;
+}
+
+static void note_missing(struct collecting *c)
+{
+	struct perf_file *f = c->f;
+	const unsigned long long n = f->n_code_cut;
+
+	f->stats.damaged |= n || c->lost_end;
+	if (n)
+		file_note(
+			f, NOTE_CODE,
+			"of the code that runtimes made %llu piece%s missing or damaged: what was "
+			"in %s has no names",
+			n, n == 1 ? " is" : "s are", n == 1 ? "it" : "them");
+	if (c->lost_end)
+		file_note(f, NOTE_CODE_END,
+			  "the recording ends too early: some of the code that runtimes made may "
+			  "be missing, and has no names then");
 }
 
 int perf_file_recorded_code(struct perf_file *f, const uint8_t **ret, size_t *size, struct err *err)
@@ -206,18 +295,13 @@ int perf_file_recorded_code(struct perf_file *f, const uint8_t **ret, size_t *si
 	if (!c)
 		return err_nomem(err);
 	c->f = f;
+	c->seed = hash_secret();
 	f->code.n = f->n_code_cut = 0;
 	rc = f->records.size && may_hold_code(f)
 		     ? collect(c, f->records.offset, f->records.offset + f->records.size)
 		     : 0;
-	if (f->n_code_cut && !f->stats.interrupted && !f->stats.truncated) {
-		f->stats.damaged = true;
-		file_note(
-			f, NOTE_CODE,
-			"of code that runtimes made %llu pieces are not whole: what they hold has "
-			"no names",
-			(unsigned long long)f->n_code_cut);
-	}
+	note_missing(c);
+	hash_done(&c->whole);
 	free(c);
 	if (rc)
 		*err = f->err;

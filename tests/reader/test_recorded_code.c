@@ -73,20 +73,21 @@ static void check(const struct piece *p, size_t n, const struct piece *frames, s
 
 	expect(f, frames, n_frames);
 	assert_int_equal(perf_file_stats(f)->damaged, damaged);
-	assert_int_equal(perf_file_note_count(f), damaged);
+	assert_int_equal(perf_file_note_count(f) > 0, damaged);
 	assert_int_equal(drain(f), n); /* the samples between them */
-	assert_int_equal(perf_file_note_count(f), damaged);
 	perf_file_close(f);
 }
 
 static void whole_ones(void **state)
 {
 	static const struct piece p[] = {{1, 5, 30, 0},	  {2, 6, 100, 0}, {2, 6, 100, 40},
-					 {2, 6, 100, 80}, {3, 5, 80, 0},  {3, 5, 80, 40}};
+					 {2, 6, 100, 80}, {3, 5, 80, 0},  {3, 5, 80, 40},
+					 {3, 0, 0, 0}};
 	static const struct piece frames[] = {{1, 5, 30, 0}, {2, 6, 100, 0}, {3, 5, 80, 0}};
 
 	(void)state;
-	check(p, 6, frames, 3, false);
+	check(p, 7, frames, 3, false);
+	check(p, 6, frames, 3, true); /* without its end */
 	check(p, 0, NULL, 0, false);
 }
 
@@ -125,6 +126,58 @@ static void missing_ones(void **state)
 	q[3] = p[4];
 	check(q + 3, 1, last + 1, 1, true); /* of three frames the last */
 	check(q, 2, NULL, 0, true);
+}
+
+/* Two streams in one, each with its marks; frames that are there twice, in another order, or by
+ * another number: of these nothing is missing. */
+static void other_numbers(void **state)
+{
+	static const struct piece two[] = {{0, 0, 0, 0},  {1, 5, 30, 0}, {2, 5, 30, 0},
+					   {2, 0, 0, 0},  {0, 0, 0, 0},	 {1, 6, 30, 0},
+					   {2, 6, 30, 0}, {3, 6, 30, 0}, {3, 0, 0, 0}};
+	static const struct piece of_two[] = {
+		{1, 5, 30, 0}, {2, 5, 30, 0}, {1, 6, 30, 0}, {2, 6, 30, 0}, {3, 6, 30, 0}};
+	static const struct piece twice[] = {
+		{1, 5, 30, 0}, {2, 5, 30, 0}, {2, 5, 30, 0}, {2, 0, 0, 0}};
+	static const struct piece order[] = {
+		{2, 5, 30, 0}, {1, 5, 30, 0}, {9, 6, 30, 0}, {3, 0, 0, 0}};
+
+	(void)state;
+	check(two, 9, of_two, 5, false);
+	check(twice, 4, twice, 2, false);
+	check(order, 4, order, 3, false);
+	check(two + 4, 4, of_two + 2, 3, true); /* no mark at the end */
+	check(two + 1, 2, of_two, 2, true);	/* nor at all */
+	check((const struct piece[]){{4, 0, 0, 0}}, 1, NULL, 0, true);
+}
+
+/* How many are missing is told. */
+static void counted(void **state)
+{
+	static const struct {
+		struct piece p[4];
+		size_t n;
+		const char *said;
+	} cases[] = {
+		{{{1, 5, 30, 0}, {3, 5, 30, 0}, {3, 0, 0, 0}}, 3, "made 1 piece is missing"},
+		{{{1, 5, 30, 0}, {4, 5, 30, 0}, {4, 0, 0, 0}}, 3, "made 2 pieces are missing"},
+		{{{1, 5, 100, 0}, {2, 5, 30, 0}, {2, 5, 30, 0}, {2, 0, 0, 0}},
+		 4,
+		 "made 1 piece is missing"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct perf_file *f = open_bytes(recording_of(cases[i].p, cases[i].n));
+		const uint8_t *code;
+		struct err err;
+		size_t n;
+
+		assert_int_equal(perf_file_recorded_code(f, &code, &n, &err), 0);
+		assert_int_equal(perf_file_note_count(f), 1);
+		assert_non_null(strstr(perf_file_note(f, 0), cases[i].said));
+		perf_file_close(f);
+	}
 }
 
 /* Behind damage the next one is found. */
@@ -193,7 +246,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(whole_ones),	cmocka_unit_test(last_is_missing),
 		cmocka_unit_test(missing_ones), cmocka_unit_test(behind_damage),
-		cmocka_unit_test(by_version),
+		cmocka_unit_test(by_version),	cmocka_unit_test(other_numbers),
+		cmocka_unit_test(counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

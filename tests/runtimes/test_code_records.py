@@ -5,7 +5,6 @@ it holds and nothing else, and resolve says so, in its status, too.
 Two programs of node's are recorded once, whose functions have different names; what is compared is how many stacks have these."""
 import os
 import re
-import struct
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["TOP"], "tests", "e2e"))
@@ -47,6 +46,50 @@ def killed(whole):
         tap.check(near((p, q), whole) and "record with" not in words, f"{option} of a recording that was killed keeps names: {p} and {q} of {whole}", words)
 
 
+def frames():
+    """The recording, its largest frame and the last record of that; the mark."""
+    recording = Recording("x.data")
+    code = recording.code()
+    first = max((i for i in code if not recording.fields(i)["at"]), key=lambda i: recording.fields(i)["packed"])
+    number = recording.fields(first)["frame"]
+    last = max(i for i in code if recording.fields(i)["frame"] == number and recording.fields(i)["packed"])
+    return recording, first, last, code[-1]
+
+
+def wrong_sizes(whole):
+    """That costs the frame, and the names of its own process."""
+    for size in 100, 200 << 20, 1 << 40:
+        recording, first, _, _ = frames()
+        recording.set(first, bytes=size)
+        for i in range(first + 1, len(recording.records)):
+            if i in recording.code() and recording.fields(i)["frame"] == recording.fields(first)["frame"]:
+                recording.set(i, bytes=size)
+        recording.save("size.data")
+        status, words, *seen = see("size.data")
+        lines = [line for line in words.splitlines() if "of the code of 1 process with a runtime is damaged" in line]
+        others = [k == n for k, n in zip(seen, whole)]
+        tap.check(status == 1 and len(lines) == 1 and any(others), f"a frame that says {size} bytes: {seen} of {whole}", words)
+
+
+def missing(whole):
+    """And what is there twice is not missing."""
+    recording, first, last, mark = frames()
+    del recording.records[first:last + 1]
+    recording.save("less.data")
+    status, words, *seen = see("less.data")
+    tap.check(status == 1 and "1 piece is missing or damaged" in words and any(k == n for k, n in zip(seen, whole)), "a frame that is missing", words)
+    recording, first, last, mark = frames()
+    recording.records[mark:mark] = [r for i, r in enumerate(recording.records[first:last + 1], first) if i in recording.code()]
+    recording.save("twice.data")
+    status, words, *seen = see("twice.data")
+    tap.check(status == 0 and tuple(seen) == whole and "missing" not in words, "a frame that is there twice", words)
+    recording, first, last, mark = frames()
+    del recording.records[mark]
+    recording.save("no-mark.data")
+    status, words, *seen = see("no-mark.data")
+    tap.check(status == 1 and "ends too early" in words and tuple(seen) == whole, "without its mark", words)
+
+
 def stripped():
     """perf does not read a compressed record that unpacks to nothing, as the end of a frame of zstd would be (15 bytes)."""
     empty, compressed = 15, 81
@@ -68,6 +111,8 @@ def main():
         return None
     killed((p, q))
     stripped()
+    wrong_sizes((p, q))
+    missing((p, q))
     return None
 
 
