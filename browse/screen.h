@@ -18,8 +18,10 @@ struct screen {
 	uint32_t last;	      /* the function that the cursor was on */
 };
 
+/* Takes over the terminal (ncurses) until screen_stop(), which leaves it as it was. */
 void screen_start(const struct browse_options *opt);
 void screen_stop(void);
+/* Draws all of it, and moves `top` so that the cursor is to be seen. */
 void screen_draw(struct screen *s);
 /* Adds text up to the last column; what is no character of the terminal's is a '?'. */
 void screen_put(const char *s, size_t n);

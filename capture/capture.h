@@ -19,7 +19,8 @@
 
 enum capture_call_graph { CALL_GRAPH_DWARF, CALL_GRAPH_FP, CALL_GRAPH_NONE };
 
-/* What of the mapped files the recording carries (cut/cut.h). */
+/* What of the mapped files the recording carries, each more than the one before (enum cut_level of
+ * cut/cut.h, in its order). */
 enum capture_bundle {
 	CAPTURE_BUNDLE_NONE,
 	CAPTURE_BUNDLE_IDS,
@@ -30,9 +31,9 @@ enum capture_bundle {
 };
 
 #define CAPTURE_EVENTS_MAX  2048  /* syscalls:* are some 720 */
-#define CAPTURE_STACK_BYTES 32768 /* dump size when none is asked for */
-#define CAPTURE_STACK_MAX \
-	65528 /* a record is at most 65535 bytes long and dumps are a multiple of 8 */
+#define CAPTURE_STACK_BYTES 32768 /* of a stack copy, when none is asked for */
+/* A record is at most 65535 bytes long, and the copy in it a multiple of 8. */
+#define CAPTURE_STACK_MAX 65528
 
 /* How far a recording is. */
 struct capture_progress {
@@ -82,7 +83,7 @@ struct capture_options {
 	bool syscalls;	     /* all system calls, with what their arguments point to */
 	bool syscall_stacks; /* and their stacks */
 	enum capture_call_graph call_graph;
-	uint32_t stack_bytes; /* dump size for DWARF; 0: CAPTURE_STACK_BYTES */
+	uint32_t stack_bytes; /* of stack copies (DWARF); 0: CAPTURE_STACK_BYTES */
 	const char *output;   /* path; an existing file is renamed to PATH.old */
 	unsigned delay_ms;    /* -D */
 	double duration_s;    /* --duration; 0: until the command ends or a signal comes */
@@ -103,8 +104,8 @@ struct capture_options {
 	void (*snapshot_written)(void *arg, const struct capture_snapshot *s); /* NULL */
 	/* --switch-output: a part ends when it has so many bytes, is so old (0: neither), or *asked
 	 * becomes nonzero; the next one goes to another file, and nothing is lost in between. */
-	const char *(*next_part)(
-		void *arg); /* the file for it, valid until the end; NULL: no parts */
+	/* Returns the path of the file for it, valid until the end. NULL: no parts. */
+	const char *(*next_part)(void *arg);
 	uint64_t part_bytes;
 	double part_s;
 	volatile int *part_asked; /* NULL */
@@ -117,13 +118,15 @@ struct capture_options {
 	struct dwarf_cache cache;
 	enum capture_bundle bundle;
 	uint64_t bundle_max; /* bytes; 0: no limit */
-	/* Becomes nonzero while the bundle is made: the recording is complete without it. It is
-	 * the process of the command if that still runs, which who ends capture then has to end,
-	 * else 1. Negative while the bundle is written, when capture must not be ended. NULL. */
+	/* For a signal handler that ends the process. 0: it must not, as the recording is not
+	 * complete. Positive: it may, as the bundle is being made, and the recording is complete
+	 * without it; the number is the process of the command, which the handler then has to end,
+	 * or 1 if there is none that runs. Negative: it must wait, as the bundle is being written.
+	 * NULL: nobody asks. */
 	volatile int *bundling;
-	/* Called before it does, with the same arg as progress: of the result only the notes and
-	 * the bundle are missing. Once more when that is written, or could not be: what was put off
-	 * meanwhile is due, and *bundling is to be made positive. NULL only if bundling is. */
+	/* Called twice, with progress_arg: before *bundling becomes positive, when the result lacks
+	 * only the notes and the bundle; and when the bundle is written, or could not be, to make
+	 * *bundling positive again and to do what had to wait. NULL only if bundling is. */
 	void (*complete)(void *progress_arg, const struct capture_result *r);
 	/* Called with the same arg when the recording is complete, but the command still runs,
 	 * which capture_run() waits for. NULL. */
@@ -144,7 +147,7 @@ struct capture_options {
 };
 
 struct capture_result {
-	uint64_t bare_waits;	/* with --off-cpu: without a sample of their own, but not lost */
+	uint64_t bare_waits;	/* with --off-cpu: waits without a sample of their own, not lost */
 	uint64_t touched_pages; /* of stacks, that were missing */
 	uint64_t samples, lost, truncated_stacks, user_stacks, bytes_written, throttled;
 	uint64_t lost_sideband; /* MMAP, COMM, FORK ... records lost */
@@ -152,7 +155,7 @@ struct capture_result {
 	uint64_t raw_bytes;	/* before compression */
 	/* Counted by the kernel for the first event, whether or not it was sampled. */
 	uint64_t period_total;
-	uint32_t stack_bytes; /* dump size in use */
+	uint32_t stack_bytes; /* of stack copies, as used */
 	size_t ring_bytes;    /* sample ring per CPU in use */
 	int child_status;     /* wait status of the command; 0 without one */
 	bool child_running;   /* the command did not end although it got SIGTERM */

@@ -20,11 +20,13 @@ struct perf_rights {
 	long max_rate_hz; /* kernel.perf_event_max_sample_rate */
 };
 
+/* Never fails: settings that cannot be read count as the kernel's defaults, max_rate_hz as 0. */
 void perf_rights_read(struct perf_rights *ret);
 
 /* Namespaces of the machine that containers replace by their own. */
 enum machine_namespace { MACHINE_USER, MACHINE_PID };
 
+/* Is this process in the machine's own one? True also where /proc does not tell. */
 bool namespace_is_machines(enum machine_namespace which);
 
 struct refused_open {

@@ -14,6 +14,7 @@ struct round_clock {
 	uint64_t n_rounds, n_left_out, began_ns, spent_ns;
 };
 
+/* The first round begins now. duration_ns 0: without end. */
 void round_clock_begin(struct round_clock *c, uint64_t step_ns, uint64_t duration_ns);
 /* After a round: waits for the next, or for a signal. False: the end has come. */
 bool round_clock_next(struct round_clock *c);

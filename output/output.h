@@ -212,13 +212,13 @@ enum output_part {
 	OUTPUT_TITLE = 1 << 14,	  /* picture.title */
 	OUTPUT_PICTURE = 1 << 15, /* the rest of picture */
 	OUTPUT_REVERSE = 1 << 16, /* picture.reverse */
-	OUTPUT_ROWS = 1 << 24,	  /* top.rows, .limit, .no_children */
-	OUTPUT_SOURCE = 1 << 25,  /* source_dir */
-	OUTPUT_BY = 1 << 26,	  /* style.by */
 	OUTPUT_SCRIPT = 1 << 17,  /* script */
 	OUTPUT_SYMBOLS = 1 << 18, /* top.symbols */
 	OUTPUT_PATHS = 1 << 19,	  /* full_paths */
-	OUTPUT_ARGS = 1 << 27,	  /* parameters: profile_values() */
+	OUTPUT_ROWS = 1 << 20,	  /* top.rows, .limit, .no_children */
+	OUTPUT_SOURCE = 1 << 21,  /* source_dir */
+	OUTPUT_BY = 1 << 22,	  /* style.by */
+	OUTPUT_ARGS = 1 << 23,	  /* parameters: profile_values() */
 };
 /* Named stacks have all of these. */
 #define OUTPUT_NAMED_STACKS                                                                     \
@@ -256,7 +256,8 @@ int output_write(const struct output_format *format, const struct profile *p,
 		 const struct output_options *opt, FILE *out, struct err *err);
 /* The format with this name; NULL: none. */
 const struct output_format *output_format_find(const char *name);
-/* Appends the names of the formats that honour all of these parts, with `between` between them. */
+/* Appends the names of the formats that honour all of these parts, with `between` between them.
+ * Without memory t->failed is set. */
 void output_honouring(struct text *t, unsigned parts, const char *between);
 /* The format for the suffix of a path; NULL: none. */
 const struct output_format *output_format_for_path(const char *path);

@@ -59,6 +59,7 @@ struct page {
 
 /* ---- columns: page_data.c ------------------------------------------------------------------- */
 
+/* Append to g->columns: a number, one with a sign, a text of the page. */
 void page_add_number(struct page *g, uint64_t v);
 void page_add_signed(struct page *g, int64_t v);
 void page_add_string(struct page *g, const char *s, size_t n);
@@ -69,6 +70,8 @@ uint32_t page_take_name(struct page *g);
 
 /* ---- frames and nodes ----------------------------------------------------------------------- */
 
+/* page_make_*() fill what page_write_*() then write; those come in the order of the page. All ints
+ * here and below: 0, or negative when out of memory or with *err. */
 int page_make_frames(struct page *g);
 void page_write_frames(struct page *g);
 int page_write_difference(struct page *g);

@@ -1,5 +1,5 @@
 /* report.h - words about a loaded profile, for people and for CI: how far to trust it, what it
- *lacks and what would help.
+ * lacks and what would help.
  *
  *	struct quality q;
  *	report_hints(&in, "resolve", stderr);

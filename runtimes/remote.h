@@ -22,6 +22,8 @@ struct remote {
 	} * pages; /* direct-mapped by page number */
 };
 
+/* By /proc/PID/mem, which needs the rights of ptrace, but does not stop the process. Returns 0, or
+ * negative with *err, when nothing is to be closed. */
 int remote_open(struct remote *r, pid_t pid, struct err *err);
 void remote_close(struct remote *r);
 /* Forgets the cached pages, and allows `budget` reads. */

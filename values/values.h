@@ -1,9 +1,9 @@
-/* values.h - what the parameters of functions were: for every frame of a sample, from its
+/* values.h - what the parameters of functions were, for every frame of a sample: from its
  *registers, its copy of the stack and the debug information of the binaries.
  *
- * A value is told only where it is known: parameters that have no place any more at an address,
- *that a call may have overwritten, or that lie in memory that was not recorded, are not. Sources of
- * truth: DWARF5 2.5, 2.6, 3.4; how values are spelled: gdb's manual, "Data" and "Frame Info".
+ * A value is told only where it is known: not where a parameter has no place any more, where a call
+ * may have overwritten it, or where it lies in memory that was not recorded. Sources of truth:
+ * DWARF5 2.5, 2.6, 3.4; how values are spelled: gdb's manual, "Data" and "Frame Info".
  *
  *	rc = values_new(&v, modules, unwinder, &opt, &err);
  *	unwind_samples(unwinder, samples, n, traces);	(opened with .registers)
@@ -74,25 +74,32 @@ int values_new(struct values **ret, struct modules *modules, const struct unwind
 	       const struct values_options *opt, struct err *err);
 void values_free(struct values *v); /* NULL is allowed */
 
-/* Fills in n <= UNWIND_BATCH traces:
+/* Fills these fields of n <= UNWIND_BATCH traces, which are valid until the next call:
  *
- * values: a line for each frame, innermost first, with '\n' behind it; in it, for each function
- * that was inlined there, innermost first, and for the function itself its parameters, "a=1, b=?",
- * with
- * '\t' between functions. "a@entry=1" is what the caller passed, where `a` itself is not known.
- * Behind '\r' in the first line: the type of what the innermost frame's function returns (with
- * .results or .innermost): "v": nothing; else a letter and the bytes, "i4" "u8" signed and unsigned
- * integers, "c1" "C1" signed and unsigned characters, "b1", "p8" pointers, "e4" "E4" enumerations,
- * with " NAME VALUE" for each of their names; "x": others; "?": its language's debug information
- * does not say; "!": what is in the register need not be it (the compiler
- * may have removed the result). Nothing: there is no debug
- * information. Behind '\v' there: the names of its parameters that are pointers to characters, a
- * space before and behind each. labels: of the profile (profile_label_add()), the value of `by`.
- * is_left_out: a condition does not hold, or is not known to. is_undecided: the latter: parameters
- * of that name are there, but their values are not known. names_seen: bit i: condition i names a
- * parameter that a function in the stack has.
+ * values: a line for each frame, innermost first, with '\n' behind it. A line has the parameters of
+ *	each function that was inlined there, innermost first, and then those of the function
+ *	itself, with '\t' between functions: "a=1, b=?". "a@entry=1" is what the caller passed,
+ *	where `a` itself is not known.
  *
- * All of it is valid until the next call. Returns 0 or -ERR_NOMEM. */
+ *	The first line may have two parts more. Behind '\r', with .results or .innermost: the type
+ *	of what the innermost frame's function returns, a letter and the size in bytes; not there
+ *	if the function has no debug information.
+ *		"i4" "u8"	signed and unsigned integers
+ *		"c1" "C1"	signed and unsigned characters
+ *		"b1" "p8"	truth values and pointers
+ *		"e4" "E4"	enumerations, with " NAME VALUE" for each of their names
+ *		"v" "x"		nothing, and any other type
+ *		"?"		the debug information of its language does not say
+ *		"!"		what is in the register need not be it: the compiler may have
+ *				removed the result
+ *	Behind '\v': the names of its parameters that are pointers to characters, a space before
+ *	and behind each.
+ * labels: of the profile (profile_label_add()): the value of `by`.
+ * is_left_out: a condition does not hold, or is not known to.
+ * is_undecided: the latter: a parameter of that name is there, but its value is not known.
+ * names_seen: bit i: condition i names a parameter that a function in the stack has.
+ *
+ * Returns 0 or -ERR_NOMEM. */
 int values_find(struct values *v, const struct perf_sample *const *samples,
 		struct stack_trace *traces, size_t n, struct err *err);
 
