@@ -93,6 +93,15 @@ static void listen_for_signals(struct load_options *opt)
 
 /* ---- running --------------------------------------------------------------------------- */
 
+/* Two of a name differ in what they were recorded with. */
+static void print_event(const struct profile *p, uint32_t event, uint32_t shown)
+{
+	const bool same = p->events.v[event].name == p->events.v[shown].name;
+
+	fprintf(stderr, " %s%s (%" PRIu64 ")", same ? "another event " : "",
+		strtab_get(&p->strings, p->events.v[event].name), p->events.v[event].samples);
+}
+
 /* If a format can show one event only, prints which others there are. */
 static void report_other_events(const struct resolve *r, const struct profile *p)
 {
@@ -111,9 +120,7 @@ static void report_other_events(const struct resolve *r, const struct profile *p
 			event_set_why_main(&events, p));
 		for (i = 0; i < events.n && i < EVENTS_NAMED; i++)
 			if (events.ids[i] != shown)
-				fprintf(stderr, " %s (%" PRIu64 ")",
-					strtab_get(&p->strings, p->events.v[events.ids[i]].name),
-					p->events.v[events.ids[i]].samples);
+				print_event(p, events.ids[i], shown);
 		if (i < events.n)
 			fprintf(stderr, " and %zu more", events.n - i);
 		fprintf(stderr, " %s: --event NAME%s\n", events.n > 2 ? "are not" : "is not",

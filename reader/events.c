@@ -1,6 +1,8 @@
 /* events.c - perf_event_attr, ids, and the layout of records that follows from sample_type. */
 #include "reader/events.h"
 
+#include <string.h>
+
 #include "reader/format.h"
 #include "reader/sample_decode.h"
 
@@ -112,6 +114,69 @@ int events_add(struct event_table *t, const struct perf_attr *attr)
 			  e->trailer_id_pos == first->trailer_id_pos &&
 			  e->trailer_time_pos == first->trailer_time_pos;
 	return 0;
+}
+
+static bool attrs_are_equal(const struct perf_attr *a, const struct perf_attr *b)
+{
+	const uint64_t of_a[] = {
+		a->type,
+		a->config,
+		a->config1,
+		a->config2,
+		a->sample_period,
+		a->sample_type,
+		a->read_format,
+		a->flags,
+		a->wakeup,
+		a->bp_type,
+		a->branch_sample_type,
+		a->sample_regs_user,
+		a->sample_regs_intr,
+		a->sample_stack_user,
+		(uint64_t)a->clockid,
+		a->aux_watermark,
+		a->aux_sample_size,
+		a->sample_max_stack,
+		a->sig_data,
+	};
+	const uint64_t of_b[] = {
+		b->type,
+		b->config,
+		b->config1,
+		b->config2,
+		b->sample_period,
+		b->sample_type,
+		b->read_format,
+		b->flags,
+		b->wakeup,
+		b->bp_type,
+		b->branch_sample_type,
+		b->sample_regs_user,
+		b->sample_regs_intr,
+		b->sample_stack_user,
+		(uint64_t)b->clockid,
+		b->aux_watermark,
+		b->aux_sample_size,
+		b->sample_max_stack,
+		b->sig_data,
+	};
+
+	return !memcmp(of_a, of_b, sizeof of_a);
+}
+
+const struct event *events_find_equal(const struct event_table *t, size_t n,
+				      const struct perf_attr *attr)
+{
+	const struct event *found = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!attrs_are_equal(&t->v.v[i]->pub.attr, attr))
+			continue;
+		if (found)
+			return NULL;
+		found = t->v.v[i];
+	}
+	return found;
 }
 
 int events_add_id(struct event_table *t, size_t index, uint64_t id)

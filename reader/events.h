@@ -59,6 +59,9 @@ void attr_read(struct perf_attr *a, struct buf raw, bool is_big_endian, bool *un
 
 /* All functions that return int: 0, or -1 when out of memory. */
 int events_add(struct event_table *t, const struct perf_attr *attr);
+/* The only one of the first n that has these attributes; NULL: none has, or several. */
+const struct event *events_find_equal(const struct event_table *t, size_t n,
+				      const struct perf_attr *attr);
 int events_add_id(struct event_table *t, size_t index, uint64_t id);
 int events_set_name(struct event_table *t, size_t index, const char *name, size_t len);
 void events_done(struct event_table *t);

@@ -97,7 +97,8 @@ struct perf_file {
 	struct event_table events;
 	/* Events before this one have been given a name if they had none. */
 	size_t n_named;
-	size_t n_settled; /* how often names were settled */
+	size_t n_events_before; /* of former recordings in the same stream */
+	size_t n_settled;	/* how often names were settled */
 	/* Events or names were added since the names were settled. */
 	bool names_dirty;
 	bool wants_trace;		 /* trace_fields of the options, until they are set up */

@@ -148,6 +148,7 @@ static void count_damage(struct perf_file *f, struct record_stream *st, struct s
 	if (st->zstd && (s->saw_magic || may_miss_compressed(st, s)))
 		zstd_stream_break(st->zstd);
 	if (s->saw_magic) {
+		f->n_events_before = f->events.v.n;
 		file_note(f, NOTE_CONCATENATED, "another recording begins at offset %#llx",
 			  (unsigned long long)s->bad_off);
 		f->noted[NOTE_RESYNC] = true;

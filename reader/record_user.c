@@ -4,10 +4,27 @@
 #include "reader/record.h"
 #include "reader/unpack_switches.h"
 
+/* Of several recordings in one stream, an event of a former one that is the same. */
+static int add_or_find_event(struct perf_file *f, struct buf raw, size_t *index)
+{
+	const struct event *same = NULL;
+	struct perf_attr attr;
+	bool tail = false;
+	int rc;
+
+	attr_read(&attr, raw, f->is_big_endian, &tail);
+	if (!tail)
+		same = events_find_equal(&f->events, f->n_events_before, &attr);
+	rc = same ? 0 : file_add_event(f, raw);
+	*index = same ? same->pub.index : f->events.v.n - 1;
+	return rc;
+}
+
 int apply_header_attr(struct perf_file *f, struct record_view *v)
 {
 	struct buf peek = v->b, attr;
 	uint32_t size;
+	size_t index;
 	int rc;
 
 	buf_skip(&peek, 4);
@@ -19,11 +36,11 @@ int apply_header_attr(struct perf_file *f, struct record_view *v)
 		file_skip(f, PERF_SKIP_BAD_COUNT, v->type);
 		return 0;
 	}
-	rc = file_add_event(f, attr);
+	rc = add_or_find_event(f, attr, &index);
 	if (rc)
 		return rc;
 	while (buf_left(&v->b) >= 8)
-		if (events_add_id(&f->events, f->events.v.n - 1, buf_u64(&v->b)))
+		if (events_add_id(&f->events, index, buf_u64(&v->b)))
 			return err_nomem(&f->err);
 	f->names_dirty = true;
 	return 0;

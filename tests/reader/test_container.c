@@ -215,18 +215,18 @@ static void section_outside(void **state)
 	perf_file_close(f);
 }
 
-/* `cat a.pipe b.pipe`: the second has events of its own. */
-static void two_pipes(void **state)
+/* `cat a.pipe b.pipe`: the second has events of its own, or the same one. */
+static void two_pipes_with(bool same)
 {
 	struct perf_event_attr a = plain_attr();
 	struct out one = {0}, two = {0}, first, second;
 	struct perf_file *f;
 	struct perf_batch *b;
 
-	(void)state;
 	plain_sample(&one, 1, 1, 1);
 	first = pipe_of(&a, 1, &one);
-	a.type = PERF_TYPE_HARDWARE;
+	if (!same)
+		a.type = PERF_TYPE_HARDWARE;
 	for (uint64_t i = 0; i < 3; i++)
 		plain_sample(&two, 1, 1, 2 + i);
 	second = pipe_of(&a, 1, &two);
@@ -235,13 +235,20 @@ static void two_pipes(void **state)
 	f = open_bytes(first);
 	b = next(f);
 	assert_int_equal(b->n, 4);
-	assert_int_equal(perf_file_event_count(f), 2);
+	assert_int_equal(perf_file_event_count(f), same ? 1 : 2);
 	perf_batch_release(f, b);
 	expect_end(f);
 	assert_true(perf_file_stats(f)->damaged);
 	assert_int_equal(perf_file_stats(f)->lost_bytes, 16);
 	assert_int_equal(perf_file_note_count(f), 1);
 	perf_file_close(f);
+}
+
+static void two_pipes(void **state)
+{
+	(void)state;
+	two_pipes_with(false);
+	two_pipes_with(true);
 }
 
 /* Many events that all claim the same large section of ids: the claims cannot all be true. */
