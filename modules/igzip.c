@@ -1,12 +1,12 @@
 /* igzip.c - loads libisal.so.2. So a machine that has none still unwinds and names. */
 #include "modules/igzip.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <string.h>
 #include <zlib.h>
+
+#include "base/shared_library.h"
 
 /* Global because a loaded library belongs to the process: filled once, constant afterwards. */
 static struct igzip library;
@@ -15,22 +15,14 @@ static pthread_once_t library_once = PTHREAD_ONCE_INIT;
 
 static void library_load(void)
 {
-	static const struct {
-		const char *name;
-		void *to;
-	} symbols[] = {
+	static const struct shared_symbol symbols[] = {
 		{"isal_inflate_init", &library.inflate_init},
 		{"isal_inflate", &library.inflate},
 		{"crc32_gzip_refl", &library.crc32},
 	};
-	void *so = dlopen("libisal.so.2", RTLD_NOW | RTLD_LOCAL), *f;
 
-	library_is_there = so;
-	for (size_t i = 0; so && i < sizeof symbols / sizeof *symbols; i++) {
-		f = dlsym(so, symbols[i].name);
-		library_is_there &= f != NULL;
-		memcpy(symbols[i].to, &f, sizeof f); /* see debuginfod_library.c */
-	}
+	library_is_there =
+		shared_library_load("libisal.so.2", symbols, sizeof symbols / sizeof *symbols);
 }
 
 const struct igzip *igzip_library(void)

@@ -2,11 +2,11 @@
  * is the one library that only few recordings need. */
 #include "reader/traceevent.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <string.h>
+
+#include "base/shared_library.h"
 
 /* Global because a loaded library belongs to the process: filled once, constant afterwards. */
 static struct traceevent library;
@@ -15,10 +15,7 @@ static pthread_once_t library_once = PTHREAD_ONCE_INIT;
 
 static void library_load(void)
 {
-	static const struct {
-		const char *name;
-		void *to;
-	} symbols[] = {
+	static const struct shared_symbol symbols[] = {
 		{"tep_alloc", &library.alloc},
 		{"tep_free", &library.free},
 		{"tep_set_loglevel", &library.set_loglevel},
@@ -35,16 +32,9 @@ static void library_load(void)
 		{"trace_seq_terminate", &library.seq_terminate},
 		{"trace_seq_destroy", &library.seq_destroy},
 	};
-	void *so = dlopen("libtraceevent.so.1", RTLD_NOW | RTLD_LOCAL), *f;
 
-	library_is_there = so;
-	for (size_t i = 0; so && i < sizeof symbols / sizeof *symbols; i++) {
-		f = dlsym(so, symbols[i].name);
-		library_is_there &= f != NULL;
-		/* ISO C knows no conversion between the two kinds of pointer; POSIX dlsym() does.
-		 */
-		memcpy(symbols[i].to, &f, sizeof f);
-	}
+	library_is_there = shared_library_load("libtraceevent.so.1", symbols,
+					       sizeof symbols / sizeof *symbols);
 }
 
 const struct traceevent *traceevent_library(void)

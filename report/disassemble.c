@@ -3,13 +3,14 @@
 #include "report/disassemble.h"
 
 #include <capstone/capstone.h>
-#include <dlfcn.h>
 #include <elf.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/shared_library.h"
 
 #define TEXT_OF_(x)   #x
 #define TEXT_OF(x)    TEXT_OF_(x)
@@ -33,23 +34,15 @@ static pthread_once_t library_once = PTHREAD_ONCE_INIT;
 
 static void library_load(void)
 {
-	static const struct {
-		const char *name;
-		void *to;
-	} symbols[] = {
+	static const struct shared_symbol symbols[] = {
 		{"cs_open", &library.open},	   {"cs_close", &library.close},
 		{"cs_option", &library.option},	   {"cs_malloc", &library.make},
 		{"cs_free", &library.free},	   {"cs_disasm_iter", &library.next},
 		{"cs_insn_group", &library.group},
 	};
-	void *so = dlopen(CAPSTONE_NAME, RTLD_NOW | RTLD_LOCAL), *f;
 
-	library_is_there = so;
-	for (size_t i = 0; so && i < sizeof symbols / sizeof *symbols; i++) {
-		f = dlsym(so, symbols[i].name);
-		library_is_there &= f != NULL;
-		memcpy(symbols[i].to, &f, sizeof f); /* as POSIX has it for functions */
-	}
+	library_is_there =
+		shared_library_load(CAPSTONE_NAME, symbols, sizeof symbols / sizeof *symbols);
 }
 
 static bool find_processor(uint16_t e_machine, bool is_64, cs_arch *arch, cs_mode *mode)
