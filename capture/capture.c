@@ -290,7 +290,7 @@ static int loop(struct recording *r, struct err *err)
 		rc = wait_and_drain(r, err);
 		report_progress(r, clock_ns());
 		pins_look(&r->drain.pins, clock_ns());
-		exchange_look(&r->session.exchange, r->drain.more);
+		exchange_look(&r->session.exchange);
 		if (r->session.all_processes)
 			processors_look(&r->processors, &r->session, r->enable_ns != 0, clock_ns());
 		if (!rc)

@@ -187,7 +187,7 @@ static int take_other(struct drain *d, enum ring_kind kind, const uint8_t *rec, 
 	else if (kind == RING_SIDEBAND)
 		d->result->other_records++;
 	d->forks += h.type == PERF_RECORD_FORK;
-	d->more += (h.type == PERF_RECORD_FORK) - (h.type == PERF_RECORD_EXIT);
+	exchange_note_record(&d->session->exchange, rec, n);
 	probe_maps_take(&d->session->probes, rec, n);
 	pins_note(&d->pins, rec, n);
 	if (d->switched && switch_note_record(d->switched, rec, n))

@@ -30,7 +30,6 @@ struct drain {
 	bool triggered;		      /* a sample has asked for a snapshot */
 	uint64_t foreign;	      /* samples left out because their event is unknown */
 	uint64_t forks;		      /* threads and processes that began */
-	int64_t more;		      /* threads and processes than at the beginning */
 	uint64_t sideband_records;
 	uint64_t lost_reported;		   /* sum of PERF_RECORD_LOST from the sample rings */
 	bool is_over;			   /* nothing is recorded any more */

@@ -2,6 +2,8 @@
 #include "capture/exchange.h"
 
 #include <errno.h>
+#include <linux/perf_event.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -47,12 +49,28 @@ static bool are_many(uint64_t switches, uint64_t ns)
 	return switches > EXCHANGE_BURST + ns * EXCHANGE_PER_SECOND / 1000000000;
 }
 
-void exchange_look(struct exchange *x, int64_t more)
+/* perf_event.h, PERF_RECORD_FORK and _EXIT: u32 pid, ppid, tid, ptid. */
+void exchange_note_record(struct exchange *x, const uint8_t *rec, size_t n)
+{
+	struct perf_event_header h;
+	uint32_t ids[3];
+	int change;
+
+	memcpy(&h, rec, sizeof h);
+	if ((h.type != PERF_RECORD_FORK && h.type != PERF_RECORD_EXIT) || n < sizeof h + sizeof ids)
+		return;
+	memcpy(ids, rec + sizeof h, sizeof ids);
+	change = h.type == PERF_RECORD_FORK ? 1 : -1;
+	x->tasks += change;
+	x->threads += ids[0] == ids[2] ? 0 : change;
+}
+
+void exchange_look(struct exchange *x)
 {
 	const uint64_t now = clock_ns();
 	uint64_t took;
 
-	if (more > EXCHANGE_TASKS)
+	if (x->tasks > EXCHANGE_TASKS || x->threads > EXCHANGE_THREADS)
 		exchange_allow(x);
 	if (!x->fds.n || now < x->look_ns)
 		return;

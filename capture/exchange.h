@@ -21,20 +21,25 @@
 struct exchange {
 	VEC(int) fds;
 	uint64_t begin_ns, look_ns; /* CLOCK_MONOTONIC: of the first look, of the next one */
+	int64_t tasks, threads;	    /* more than at the beginning; the first thread is none */
 };
 
 /* Prevents it for a thread and all that it will start. Where the kernel refuses this, events are
  * exchanged: no error. Returns -1 when out of memory. */
 int exchange_prevent(struct exchange *x, const struct attr_policy *p, pid_t tid);
 
+/* Takes FORK and EXIT records; ignores others. */
+void exchange_note_record(struct exchange *x, const uint8_t *rec, size_t n);
+
 /* Lets the kernel exchange events from now on if there were more than EXCHANGE_BURST switches and
- * EXCHANGE_PER_SECOND more in each second, or if there are `more` than EXCHANGE_TASKS tasks than at
- * the beginning: those that began before exchange theirs only among themselves, so that of many
- * these must be few. */
+ * EXCHANGE_PER_SECOND more in each second, or if there are more than EXCHANGE_TASKS tasks, or
+ * EXCHANGE_THREADS threads of processes, than at the beginning: those that began before exchange
+ * theirs only among themselves, so that of many these must be few. */
 #define EXCHANGE_BURST	    10000
 #define EXCHANGE_PER_SECOND 20000
 #define EXCHANGE_TASKS	    64
-void exchange_look(struct exchange *x, int64_t more);
+#define EXCHANGE_THREADS    4
+void exchange_look(struct exchange *x);
 
 /* Lets the kernel exchange events from now on. */
 void exchange_allow(struct exchange *x);
