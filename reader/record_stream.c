@@ -128,6 +128,22 @@ static bool is_text_at_end(const struct record_stream *st, const struct splitter
 	return true;
 }
 
+/* A stream tells nowhere how long it is: that it was cut shows by its last record, of which these
+ * bytes are the beginning. */
+static bool ends_in_record(const struct perf_file *f, const struct record_stream *st,
+			   const struct splitter *s)
+{
+	const struct block *b = s->block;
+	struct perf_event_header h;
+
+	if (s != &st->split || !s->is_pipe || !b || s->bad_bytes > b->n)
+		return false;
+	if (s->bad_bytes < HEADER)
+		return true;
+	h = header_at(b->data + b->n - s->bad_bytes, f->swap);
+	return record_row(h.type) && h.size > s->bad_bytes;
+}
+
 static bool found_damage(const struct splitter *s)
 {
 	return s->saw_magic || s->bad_bytes || s->wrong_size;
@@ -157,6 +173,13 @@ static void count_damage(struct perf_file *f, struct record_stream *st, struct s
 		f->stats.lost_bytes += s->bad_bytes;
 		file_note(f, NOTE_JUNK, "%llu bytes of text behind the last record are ignored",
 			  (unsigned long long)s->bad_bytes);
+	} else if (s->bad_bytes && at_end && ends_in_record(f, st, s)) {
+		f->stats.lost_bytes += s->bad_bytes;
+		f->stats.damaged = true;
+		file_note(f, NOTE_TRUNCATED,
+			  "the stream ends inside of a record, at offset %#llx: what followed is "
+			  "missing",
+			  (unsigned long long)(s->bad_off + s->bad_bytes));
 	} else if (s->bad_bytes) {
 		file_lose(f, s->bad_off, where, s->bad_bytes, at_end);
 	}

@@ -35,6 +35,32 @@ static void interrupted(void **state)
 	perf_file_close(f);
 }
 
+/* A stream that was cut is said to be, wherever: behind a record nothing shows it. */
+static void cut_stream(void **state)
+{
+	struct perf_event_attr a = plain_attr();
+
+	(void)state;
+	for (size_t left = 0; left < PLAIN_SAMPLE; left++) {
+		struct out data = {0}, o;
+		struct perf_file *f;
+
+		plain_sample(&data, 1, 1, 1);
+		plain_sample(&data, 1, 1, 2);
+		o = pipe_of(&a, 1, &data);
+		o.n -= PLAIN_SAMPLE - left;
+		f = open_bytes(o);
+		assert_int_equal(drain(f), 1);
+		assert_int_equal(perf_file_stats(f)->lost_bytes, left);
+		assert_int_equal(perf_file_stats(f)->damaged, left != 0);
+		assert_int_equal(perf_file_note_count(f), left != 0);
+		if (left)
+			assert_non_null(
+				strstr(perf_file_note(f, 0), "the stream ends inside of a"));
+		perf_file_close(f);
+	}
+}
+
 /* Cut at every byte: all whole samples are there, and what is missing is counted. */
 static void cut_everywhere(void **state)
 {
@@ -311,6 +337,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(interrupted),
+		cmocka_unit_test(cut_stream),
 		cmocka_unit_test(cut_everywhere),
 		cmocka_unit_test(every_byte_damaged),
 		cmocka_unit_test(resynchronised),

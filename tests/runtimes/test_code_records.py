@@ -46,6 +46,16 @@ def killed(whole):
         tap.check(near((p, q), whole) and "record with" not in words, f"{option} of a recording that was killed keeps names: {p} and {q} of {whole}", words)
 
 
+def killed_at_once():
+    """Before anything of the code was written: that capture recorded it is known all the same."""
+    recording = Recording("x.data")
+    for i in reversed(recording.code()):
+        del recording.records[i]
+    recording.save("at-once.data", killed=True)
+    _, words, *seen = see("at-once.data")
+    tap.check(not any(seen) and "record with" not in words and "`capture` has read no function" in words, "killed before code was written: the words", words)
+
+
 def frames():
     """The recording, its largest frame and the last record of that; the mark."""
     recording = Recording("x.data")
@@ -110,6 +120,7 @@ def main():
     if not tap.check(status == 0 and p > 300 and q > 300, f"as recorded: {p} and {q} stacks have names", words):
         return None
     killed((p, q))
+    killed_at_once()
     stripped()
     wrong_sizes((p, q))
     missing((p, q))
