@@ -12,7 +12,7 @@
 enum { BYTES_MAX = 256 << 20, ALL_BYTES_MAX = 1 << 30, DUMPS_MAX = 1 << 20 };
 
 /* jitdump-specification.txt: the header, in which total_size says where the records begin. */
-enum { JITDUMP_TOTAL_SIZE = 8, JITDUMP_HEADER_BYTES = 40 };
+enum { JITDUMP_TOTAL_SIZE = 8, JITDUMP_PID = 20, JITDUMP_HEADER_BYTES = 40 };
 
 static const char where[] = "the section of runtimes' code";
 
@@ -125,6 +125,19 @@ static int unpack(const struct jit_recorded_dump *d, uint8_t *to)
 	return step != STEP_END || p.n_in || p.n_out != 1 ? -ERR_DAMAGED : 0;
 }
 
+/* How long the header of an unpacked jitdump is; 0: it is none of that process. A frame is
+ * another's if its record is damaged: names would be false. */
+static uint32_t header_bytes(const struct jit_recorded_dump *d, const uint8_t *data)
+{
+	uint32_t bytes, pid;
+
+	if (d->n < JITDUMP_HEADER_BYTES)
+		return 0;
+	memcpy(&bytes, data + JITDUMP_TOTAL_SIZE, sizeof bytes);
+	memcpy(&pid, data + JITDUMP_PID, sizeof pid);
+	return pid == d->pid && bytes <= d->n ? bytes : 0;
+}
+
 /* Unpacks all of a process into `data`, less what each but the first begins with. Returns how many
  * bytes, *damaged: not all of them could be; or -ERR_NOMEM. */
 static int64_t unpack_all(const struct jit_recorded *r, const struct jit_recorded_dump *head,
@@ -134,14 +147,13 @@ static int64_t unpack_all(const struct jit_recorded *r, const struct jit_recorde
 	size_t at = 0;
 
 	for (;;) {
-		uint32_t skip = 0;
 		const int rc = unpack(d, data + at);
+		const uint32_t header = rc ? 0 : header_bytes(d, data + at);
+		const uint32_t skip = at ? header : 0;
 
 		if (rc == -ERR_NOMEM)
 			return rc;
-		if (!rc && at && d->n >= JITDUMP_HEADER_BYTES)
-			memcpy(&skip, data + at + JITDUMP_TOTAL_SIZE, sizeof skip);
-		if (rc || (at && (!skip || skip > d->n))) {
+		if (!header) {
 			*damaged = true;
 		} else {
 			memmove(data + at, data + at + skip, d->n - skip);

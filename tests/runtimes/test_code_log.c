@@ -314,22 +314,40 @@ static void test_several(void **state)
 }
 
 /* A section of frames that are all of this log, each of another process, from PID on. */
-static uint8_t *frames_of(const struct code_log *log, size_t frames, size_t *size)
+static uint8_t *frames_of(struct code_log *log, size_t frames, size_t *size)
 {
-	size_t n;
-	uint8_t *one = section_of(log->bytes.v, log->bytes.n, &n), *s = malloc(8 + frames * n);
+	uint8_t *s = NULL;
 
-	assert_non_null(s);
-	memcpy(s, one, 8);
+	*size = 8;
 	for (size_t i = 0; i < frames; i++) {
 		const uint32_t pid = PID + (uint32_t)i;
+		uint8_t *one;
+		size_t n;
 
-		memcpy(s + 8 + i * (n - 8), one + 8, n - 8);
-		memcpy(s + 8 + i * (n - 8), &pid, sizeof pid);
+		memcpy(log->bytes.v + 20, &pid, sizeof pid);
+		one = section_of(log->bytes.v, log->bytes.n, &n);
+		memcpy(one + 8, &pid, sizeof pid);
+		s = realloc(s, *size + n);
+		assert_non_null(s);
+		memcpy(s, one, 8);
+		memcpy(s + *size, one + 8, n - 8);
+		*size += n - 8;
+		free(one);
 	}
-	free(one);
-	*size = 8 + frames * (n - 8);
 	return s;
+}
+
+/* Where the i-th begins. */
+static uint8_t *frame_at(uint8_t *section, size_t i)
+{
+	uint8_t *at = section + 8;
+	uint64_t packed;
+
+	for (; i; i--) {
+		memcpy(&packed, at + 16, sizeof packed);
+		at += 24 + packed;
+	}
+	return at;
 }
 
 /* Who has a name, of processes from PID on? A bit for each. */
@@ -363,7 +381,7 @@ static void test_sizes(void **state)
 					  200 << 20, 1ull << 40, UINT64_MAX};
 		struct jit_codes *codes;
 
-		memcpy(s + 8 + (n - 8) / 3 + 8, &sizes[i], sizeof sizes[i]);
+		memcpy(frame_at(s, 1) + 8, &sizes[i], sizeof sizes[i]);
 		assert_int_equal(jit_codes_new(&codes, NULL, true, NULL), 0);
 		assert_int_equal(jit_codes_give(codes, s, n, NULL), 0);
 		assert_int_equal(named(codes, 3), 5);
@@ -371,6 +389,29 @@ static void test_sizes(void **state)
 		assert_int_equal(jit_codes_left_out(codes), 0);
 		jit_codes_free(codes);
 	}
+	free(s);
+	code_log_done(&log);
+}
+
+/* Frames whose records have each other's process: the names of one are no names of the other. */
+static void test_other_process(void **state)
+{
+	const uint32_t second = PID + 1, third = PID + 2;
+	struct jit_codes *codes;
+	struct code_log log;
+	size_t n;
+	uint8_t *s;
+
+	(void)state;
+	fill(&log);
+	s = frames_of(&log, 3, &n);
+	memcpy(frame_at(s, 1), &third, sizeof third);
+	memcpy(frame_at(s, 2), &second, sizeof second);
+	assert_int_equal(jit_codes_new(&codes, NULL, true, NULL), 0);
+	assert_int_equal(jit_codes_give(codes, s, n, NULL), 0);
+	assert_int_equal(named(codes, 3), 1);
+	assert_int_equal(jit_codes_damaged(codes), 2);
+	jit_codes_free(codes);
 	free(s);
 	code_log_done(&log);
 }
@@ -391,7 +432,7 @@ static void test_much(void **state)
 	for (size_t i = 1; i <= LARGE; i++) {
 		const uint64_t bytes = EACH + (uint64_t)i;
 
-		memcpy(s + 8 + i * ((n - 8) / (LARGE + 2)) + 8, &bytes, sizeof bytes);
+		memcpy(frame_at(s, i) + 8, &bytes, sizeof bytes);
 	}
 	assert_int_equal(jit_codes_new(&codes, NULL, true, NULL), 0);
 	assert_int_equal(jit_codes_give(codes, s, n, NULL), 0);
@@ -411,7 +452,7 @@ int main(void)
 		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_pages),
 		cmocka_unit_test(test_damage),	   cmocka_unit_test(test_section_damage),
 		cmocka_unit_test(test_several),	   cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_much),
+		cmocka_unit_test(test_much),	   cmocka_unit_test(test_other_process),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
