@@ -77,7 +77,8 @@ static void add_total(struct text *t, const struct regress *g, const struct find
 		text_str(t, ", which the machine may explain: the sides were not recorded in turn");
 }
 
-void report_summary(const struct regress *g, struct text *t)
+/* The result in one line. */
+static void report_summary(const struct regress *g, struct text *t)
 {
 	const struct counts c = count_verdicts(g);
 	const struct finding *total = g->findings.n ? &g->findings.v[0] : NULL;
@@ -295,13 +296,4 @@ void report_headline(const struct regress *g, struct text *t)
 		text_str(t, "; fewer than 4 runs a side: nothing is certain, nothing fails");
 	text_str(t, "; ");
 	report_power(g, t);
-}
-
-void regress_headline(const struct regress *g, char *line, size_t size)
-{
-	struct text t = {0};
-
-	report_headline(g, &t);
-	snprintf(line, size, "%.*s", (int)t.n, t.s ? t.s : "");
-	text_done(&t);
 }

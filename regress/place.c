@@ -77,7 +77,10 @@ static bool is_of_project(const struct regress *g, uint32_t key)
 	return false;
 }
 
-enum place finding_place(const struct regress *g, const struct finding *f)
+/* Where a function is, in the order in which readers want to see them. */
+enum place { PLACE_TOUCHED, PLACE_PROJECT, PLACE_LIBRARY };
+
+static enum place finding_place(const struct regress *g, const struct finding *f)
 {
 	if (f->kind == FINDING_TOTAL)
 		return PLACE_TOUCHED;
@@ -129,7 +132,8 @@ static int compare_ranked(const void *a, const void *b)
 	return strcmp(regress_key(x->g, x->f->key), regress_key(y->g, y->f->key));
 }
 
-bool finding_is_folded(const struct regress *g, const struct finding *f)
+/* Is it noise, or of the environment, so that it is folded away? */
+static bool finding_is_folded(const struct regress *g, const struct finding *f)
 {
 	return f->verdict == VERDICT_ENVIRONMENT || f->verdict == VERDICT_IGNORED ||
 	       f->verdict == VERDICT_UNCONFIRMED ||

@@ -270,10 +270,8 @@ const char *regress_file(const struct regress *g, uint32_t key,
 const struct finding *regress_finding_of(const struct regress *g, const char *name, size_t n,
 					 const char *file);
 /* One line: "1 slower, 2 improved or gone ..", or for a finding "+12.3 %, +0.40 % of the whole ..".
- * The headline says in addition what a green result may have missed, and what it takes to see it.
  */
 void regress_summary(const struct regress *g, char *line, size_t size);
-void regress_headline(const struct regress *g, char *line, size_t size);
 void regress_details(const struct finding *f, char *line, size_t size);
 /* Is a finding gated? */
 bool regress_failed(const struct regress *g);

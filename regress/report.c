@@ -64,7 +64,8 @@ void regress_details(const struct finding *f, char *line, size_t size)
 		 100 * f->impact, f->p_adjusted, f->is_same_code ? ", same code" : "");
 }
 
-void report_related(const struct regress *g, const struct finding *f, struct text *t)
+/* Appends to a row about a finding which other function it has to do with, and how. */
+static void report_related(const struct regress *g, const struct finding *f, struct text *t)
 {
 	static const char *const words[VERDICT_N] = {
 		[VERDICT_REGRESSED] = " in part instead of ",

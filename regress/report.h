@@ -12,9 +12,8 @@ struct shown {
 struct shown show_change(double growth, bool is_gone);
 struct shown show_growth(const struct finding *f);
 /* ---- headline.c */
-/* Appends the result in one line. */
-void report_summary(const struct regress *g, struct text *t);
-/* The same, and behind it what a green result may have missed, and what it takes to see it. */
+/* Appends the result in one line, and behind it what a green result may have missed, and what it
+ * takes to see it. */
 void report_headline(const struct regress *g, struct text *t);
 /* Do the runs differ so much that a growth of all on-CPU time may be missed? */
 bool report_total_is_vague(const struct regress *g);
@@ -30,8 +29,6 @@ void report_compilers(const struct regress *g, struct text *t, const char *befor
 const char *report_code(const struct regress *g);
 /* "", or a line that says that inlined functions are not known. */
 const char *report_inlines(const struct regress *g);
-/* Appends to a row about a finding which other function it has to do with, and how. */
-void report_related(const struct regress *g, const struct finding *f, struct text *t);
 /* "all on-CPU time", or of what event all. */
 const char *report_whole(const struct regress *g);
 /* The name of a finding's function, or "all on-CPU time". */
@@ -46,13 +43,8 @@ void report_growth(struct text *t, const struct finding *f);
 bool finding_is_shown(const struct finding *f);
 
 /* ---- place.c */
-/* Where a function is, in the order in which readers want to see them. */
-enum place { PLACE_TOUCHED, PLACE_PROJECT, PLACE_LIBRARY };
-enum place finding_place(const struct regress *g, const struct finding *f);
 /* The source file, below the working directory without it; "": not known. */
 const char *finding_file(const struct regress *g, const struct finding *f, uint32_t *line);
-/* Is it noise, or of the environment, so that it is folded away? */
-bool finding_is_folded(const struct regress *g, const struct finding *f);
 /* All functions' findings that are for users: the first n_shown, at most `most`, are those to show,
  * in their order; the rest and what is folded away follow. The caller frees the array; NULL: out of
  * memory. */
