@@ -73,6 +73,7 @@ struct capture_options {
 	/* -F; 0: use period; UINT32_MAX: the highest rate that the kernel allows. */
 	unsigned frequency_hz;
 	uint64_t period;			 /* -c */
+	bool asks_rate;				 /* -F or -c was given */
 	const char *events[CAPTURE_EVENTS_MAX];	 /* -e, each a comma-separated list; none: cycles,
 						    else cpu-clock */
 	const char *filters[CAPTURE_EVENTS_MAX]; /* --filter of each; NULL: none */

@@ -44,6 +44,9 @@ int switch_events_choose(struct session *s, struct err *err)
 	if (o->no_kernel)
 		return err_set(err, ERR_USAGE, NULL,
 			       "--user leaves nothing of --off-cpu: threads wait in the kernel");
+	if (o->asks_rate && !o->wall && !s->n_events)
+		capture_note(s->result, "-F and -c have no effect: --off-cpu alone records every "
+					"wait; --wall samples what runs, too");
 	needs_clock = o->wall && !has_clock(s);
 	if (s->n_events + needs_clock + (o->wakers ? 3 : 2) > CAPTURE_EVENTS_MAX)
 		return err_set(err, ERR_USAGE, NULL, "more than %d events", CAPTURE_EVENTS_MAX);

@@ -241,6 +241,7 @@ int capture_set_frequency(void *target, const char *option, char *text, struct e
 				 "a number of samples a second, as 99 or 999, or max");
 	o->period = 0;
 	o->frequency_hz = (unsigned)v;
+	o->asks_rate = true;
 	return 0;
 }
 
@@ -313,5 +314,6 @@ int capture_set_period(void *target, const char *option, char *text, struct err 
 	struct capture_options *o = &((struct capture_args *)target)->opt;
 
 	o->frequency_hz = 0;
+	o->asks_rate = true;
 	return args_u64(option, text, 1, INT64_MAX, &o->period, err);
 }

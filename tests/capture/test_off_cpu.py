@@ -122,6 +122,9 @@ def threads(text):
 
 
 # ---- sums by construction --------------------------------------------------------------------------
+for words in ([], ["--wall"]):
+    r = capture("-F", 99, "--off-cpu", *words, "-o", "rate.data", "--", "true")
+    tap.check(("-F and -c have no effect" in r.stderr) != bool(words), f"-F --off-cpu {' '.join(words)}: whether it has an effect", r.stderr)
 r = capture("--off-cpu", "-o", "off.data", "./waits")
 said = threads(r.stdout)
 off, ready, total = folded("off.data", "--event", "off-cpu"), folded("off.data", "--event", "runnable", check=False), sums("off.data")
