@@ -241,6 +241,14 @@ static const uint8_t *look(struct collecting *c, uint64_t off, size_t *n)
 	return c->ahead + (off - c->ahead_off);
 }
 
+/* Of another recording in the same stream: no record. */
+static bool is_pipe_header(const struct perf_file *f, const uint8_t *p, size_t n)
+{
+	const struct perfdata_pipe_header h = {.magic = PERFDATA_MAGIC, .size = sizeof h};
+
+	return f->info.is_pipe && n >= sizeof h && !memcmp(p, &h, sizeof h);
+}
+
 static int collect(struct collecting *c, uint64_t off, uint64_t end)
 {
 	struct perf_file *f = c->f;
@@ -252,6 +260,11 @@ static int collect(struct collecting *c, uint64_t off, uint64_t end)
 		const uint8_t *p = look(c, off, &n);
 		struct perf_event_header h = {0};
 
+		if (is_pipe_header(f, p, n)) {
+			end_without_mark(c, false);
+			off += sizeof(struct perfdata_pipe_header);
+			continue;
+		}
 		if (n >= sizeof h)
 			h = header_at(p, f->swap);
 		if (h.size < sizeof h || h.size > end - off) {

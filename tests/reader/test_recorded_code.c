@@ -151,6 +151,29 @@ static void other_numbers(void **state)
 	check((const struct piece[]){{4, 0, 0, 0}}, 1, NULL, 0, true);
 }
 
+/* `cat a b`: the header of the second is no record. */
+static void two_streams(void **state)
+{
+	static const struct piece p[] = {{0, 0, 0, 0}, {1, 5, 30, 0}, {1, 0, 0, 0},
+					 {0, 0, 0, 0}, {1, 6, 30, 0}, {1, 0, 0, 0}};
+	static const struct piece both[] = {{1, 5, 30, 0}, {1, 6, 30, 0}};
+
+	(void)state;
+	for (size_t end = 3; end > 1; end--) { /* the first one with its end, and without */
+		struct out o = recording_of(p, end), second = recording_of(p + 3, 3);
+		struct perf_file *f;
+
+		bytes(&o, second.v, second.n);
+		vec_done(&second);
+		while (o.n < UINT16_MAX) /* whatever size is read of that header, it fits */
+			plain_sample(&o, 1, 1, 2000);
+		f = open_bytes(o);
+		expect(f, both, 2);
+		assert_int_equal(perf_file_note_count(f), end == 2);
+		perf_file_close(f);
+	}
+}
+
 /* How many are missing is told. */
 static void counted(void **state)
 {
@@ -247,7 +270,7 @@ int main(void)
 		cmocka_unit_test(whole_ones),	cmocka_unit_test(last_is_missing),
 		cmocka_unit_test(missing_ones), cmocka_unit_test(behind_damage),
 		cmocka_unit_test(by_version),	cmocka_unit_test(other_numbers),
-		cmocka_unit_test(counted),
+		cmocka_unit_test(two_streams),	cmocka_unit_test(counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
