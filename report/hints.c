@@ -268,8 +268,8 @@ static struct nameless *find_nameless(const struct loaded *p, size_t *ret_n)
 		if (dso->kind == DSO_ANON && !*f->lacks)
 			f->lacks = refused_map(p, dso);
 		/* Some of it has names. */
-		if (dso->kind == DSO_ANON && !*f->help && report_runtime_help(p, dso->pid))
-			f->help = report_runtime_help(p, dso->pid);
+		if (dso->kind == DSO_ANON && !*f->help && report_code_help(p, dso))
+			f->help = report_code_help(p, dso);
 		++*ret_n;
 	}
 	free(parts);

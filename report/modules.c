@@ -271,8 +271,8 @@ static struct module_report report_of(const struct loaded *p, const struct dso *
 
 	judge(&r, !p->no_inline);
 	judge_dwarf(&r, p);
-	if (r.miss == SYM_MISS_NO_JIT_MAP && report_runtime_help(p, dso->pid))
-		r.help = report_runtime_help(p, dso->pid);
+	if (r.miss == SYM_MISS_NO_JIT_MAP && report_code_help(p, dso))
+		r.help = report_code_help(p, dso);
 	/* A runtime's image of its memory, with code (SBCL's); not an ELF file. */
 	if (is_file && str_ends_with(dso->path, ".core") && report_runtime_help(p, dso->mapped_by))
 		r.help = report_runtime_help(p, dso->mapped_by);

@@ -18,6 +18,8 @@ const char *report_module_lacks(const struct loaded *p, const struct dso *dso, c
 /* What gives names and whole stacks to the code that the process has made, by its runtime
  * (runtimes.c); NULL: not known. A static text. */
 const char *report_runtime_help(const struct loaded *p, uint32_t pid);
+/* The same for code that a process made, which may have been more than one program. */
+const char *report_code_help(const struct loaded *p, const struct dso *code);
 /* The outermost location of most of the stacks that end for this reason, of one module; NULL: there
  * is none. */
 const struct profile_location *report_where_stacks_end(const struct loaded *p,

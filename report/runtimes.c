@@ -125,21 +125,31 @@ static size_t runtime_named(const char *path)
 	return k;
 }
 
-/* The runtime of a process, 0: the first in the table of any. RUNTIMES: none is known. */
-static size_t find_runtime(const struct loaded *p, uint32_t pid)
+/* The runtime of a process, 0: the first in the table of any. RUNTIMES: none is known. *several:
+ * there are others, too. */
+static size_t find_runtimes(const struct loaded *p, uint32_t pid, bool *several)
 {
 	const size_t n = perf_file_dso_count(p->file);
 	size_t best = RUNTIMES, k;
 
+	*several = false;
 	for (size_t i = 0; i < n; i++) {
 		const struct dso *dso = perf_file_dso(p->file, i);
 
 		if (dso->kind != DSO_FILE || (pid && dso->mapped_by && dso->mapped_by != pid))
 			continue;
 		k = runtime_named(dso->path);
+		*several |= k != RUNTIMES && best != RUNTIMES && k != best;
 		best = k < best ? k : best;
 	}
 	return best;
+}
+
+static size_t find_runtime(const struct loaded *p, uint32_t pid)
+{
+	bool several;
+
+	return find_runtimes(p, pid, &several);
 }
 
 static size_t runtime_of_node(const struct profile *p, uint32_t node)
@@ -151,8 +161,9 @@ static size_t runtime_of_node(const struct profile *p, uint32_t node)
 }
 
 /* Of a file that many processes map only the first of them is known. So: the runtime whose code is
- * in a stack with code that this process has made. */
-static size_t runtime_in_stacks(const struct profile *p, uint32_t pid)
+ * in a stack with code that this process has made; of `only`, if that is not NULL: it has become
+ * another program (exec). */
+static size_t runtime_in_stacks(const struct profile *p, uint32_t pid, const struct dso *only)
 {
 	size_t best = RUNTIMES;
 
@@ -160,7 +171,7 @@ static size_t runtime_in_stacks(const struct profile *p, uint32_t pid)
 		const struct dso *dso =
 			p->mappings.v[p->locations.v[p->nodes.v[i].location].mapping].dso;
 
-		if (!dso || dso->kind != DSO_ANON || dso->pid != pid)
+		if (!dso || dso->kind != DSO_ANON || dso->pid != pid || (only && dso != only))
 			continue;
 		for (uint32_t at = p->nodes.v[i].parent; at; at = p->nodes.v[at].parent) {
 			const size_t k = runtime_of_node(p, at);
@@ -175,7 +186,17 @@ static size_t runtime_of_process(const struct loaded *p, uint32_t pid)
 {
 	const size_t k = find_runtime(p, pid);
 
-	return k == RUNTIMES ? runtime_in_stacks(p->profile, pid) : k;
+	return k == RUNTIMES ? runtime_in_stacks(p->profile, pid, NULL) : k;
+}
+
+static size_t runtime_of_code(const struct loaded *p, const struct dso *code)
+{
+	bool several;
+	size_t k;
+
+	find_runtimes(p, code->pid, &several);
+	k = several ? runtime_in_stacks(p->profile, code->pid, code) : RUNTIMES;
+	return k == RUNTIMES ? runtime_of_process(p, code->pid) : k;
 }
 
 static bool has_copies(const struct loaded *p, uint32_t pid)
@@ -201,15 +222,23 @@ static const char *not_read_help(const struct loaded *p, size_t k)
 	return any ? runtimes[k].if_copied : runtimes[k].not_read;
 }
 
-const char *report_runtime_help(const struct loaded *p, uint32_t pid)
+static const char *help_of(const struct loaded *p, size_t k, uint32_t pid)
 {
-	const size_t k = runtime_of_process(p, pid);
-
 	if (k == RUNTIMES)
 		return NULL;
 	if (runtimes[k].not_read && report_is_of_capture(p))
 		return not_read_help(p, k);
 	return has_copies(p, pid) ? runtimes[k].if_copied : runtimes[k].help;
+}
+
+const char *report_runtime_help(const struct loaded *p, uint32_t pid)
+{
+	return help_of(p, runtime_of_process(p, pid), pid);
+}
+
+const char *report_code_help(const struct loaded *p, const struct dso *code)
+{
+	return help_of(p, runtime_of_code(p, code), code->pid);
 }
 
 /* As GHC names what it has compiled, of its own libraries. */

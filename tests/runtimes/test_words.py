@@ -17,6 +17,9 @@ FILES = {
     "w.scm": "(define (fib n) (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2)))))\n(let loop () (if (< (get-internal-run-time) (* 0.6 internal-time-units-per-second)) (begin (fib 18) (loop))))\n",
     "w.hs": "import System.CPUTime\nfib :: Int -> Integer\nfib n = if n < 2 then toInteger n else fib (n - 1) + fib (n - 2)\n"
             "loop :: Integer -> IO ()\nloop s = do { t <- getCPUTime; if t > 600000000000 then print s else loop $! (s + fib 20) }\nmain :: IO ()\nmain = loop 0\n",
+    "w.lua": "local ffi = require 'ffi'\nffi.cdef [[int execvp(const char *, const char *const *);]]\n"
+             "local function spin(n) local s = 0 for i = 1, n do s = (s * 31 + i) % 1000003 end return s end\n"
+             "while os.clock() < 1.5 do spin(20000) end\nffi.C.execvp('java', ffi.new('const char *[3]', {'java', '-version', nil}))\n",
     "w.py": "import time\ndef fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)\nwhile time.process_time() < 1: fib(18)\n",
     "w.rb": "def spin(k) s = k; (k * 2000).times { |i| s = (s * 31 + i) & 0xffff }; s end\nspin(3) while Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) < 0.6\n",
 }
@@ -50,6 +53,15 @@ def two_rubies():
     return tap.check(len(line) == 1 and line[0].count("/tmp/perf-") == 2 and "node --perf-basic-prof" not in said, "two processes of Ruby: both are told of YJIT", said)
 
 
+def another_program():
+    """LuaJIT's code is LuaJIT's, though its process becomes a JVM."""
+    if not have("luajit") or not have("java"):
+        return tap.skip("LuaJIT that becomes a JVM", "they are not installed")
+    said = record(["luajit", "w.lua"])
+    lines = [x for x in said.splitlines() if "/tmp/perf-" in x and not x.startswith("{")]
+    return tap.check(len(lines) == 1 and "LuaJIT writes no names for recorders" in lines[0] and "JVM" not in lines[0], "LuaJIT that becomes a JVM: the words are LuaJIT's", said)
+
+
 def main():
     for name, text in FILES.items():
         with open(name, "w") as f:
@@ -64,6 +76,7 @@ def main():
         for line in lines:
             tap.check(said.count(line) == 1 and "node --perf-basic-prof" not in said, f"{tool}: {line}", said)
     two_rubies()
+    another_program()
     for tool, cmd in CURES:
         if not have(tool):
             tap.skip(f"the cure for {tool}", "it is not installed")
