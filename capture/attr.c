@@ -44,6 +44,12 @@ static void fill_common(struct perf_event_attr *a, const struct attr_policy *p)
 	a->watermark = 1;
 }
 
+static bool is_counted_one_by_one(const struct event *e)
+{
+	return event_is_tracepoint(e->type) || e->is_probe ||
+	       (e->type == PERF_TYPE_SOFTWARE && !event_is_clock(e->type, e->config));
+}
+
 void attr_for_samples(struct perf_event_attr *a, const struct event *e, const struct attr_policy *p)
 {
 	fill_common(a, p);
@@ -71,10 +77,6 @@ void attr_for_samples(struct perf_event_attr *a, const struct event *e, const st
 	} else if (event_is_tracepoint(e->type) || e->is_probe) {
 		a->sample_type |= event_is_tracepoint(e->type) ? PERF_SAMPLE_RAW : 0;
 		a->sample_period = e->period ? e->period : p->period ? p->period : 1;
-		/* The kernel takes a sample of each event if the period is to be in it
-		 * (perf_swevent_event() in kernel/events/core.c). */
-		if (a->sample_period > 1)
-			a->sample_type &= ~(uint64_t)PERF_SAMPLE_PERIOD;
 	} else if (e->period) {
 		a->sample_period = e->period;
 	} else if (e->frequency_hz || p->frequency_hz) {
@@ -83,6 +85,10 @@ void attr_for_samples(struct perf_event_attr *a, const struct event *e, const st
 	} else {
 		a->sample_period = p->period;
 	}
+	/* The kernel takes a sample of each such event if the period is to be in it
+	 * (perf_swevent_event() in kernel/events/core.c). */
+	if (is_counted_one_by_one(e) && !a->freq && a->sample_period > 1)
+		a->sample_type &= ~(uint64_t)PERF_SAMPLE_PERIOD;
 	if (e->reads_memory || e->is_trigger) { /* as soon as can be */
 		a->watermark = 0;
 		a->wakeup_events = 1;

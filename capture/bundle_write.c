@@ -145,8 +145,13 @@ static int put_into_file(const struct bundle_job *j, size_t n_modules, double st
 	if (bundling)
 		*bundling = -*bundling;
 	rc = j->finish(j->arg, err);
-	if (!rc)
+	if (!rc) {
 		measure(j, n_modules, start);
+	} else {
+		/* The sections that were there have been cut off for it. */
+		j->facts->n_bundle = 0;
+		(void)j->finish(j->arg, &(struct err){0});
+	}
 	if (bundling && *bundling)
 		j->opt->complete(j->opt->progress_arg, j->result);
 	return rc;

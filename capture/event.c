@@ -440,6 +440,8 @@ static int modify_group(const char **at, struct event *events, size_t n, struct 
 			colon = strchr(colon + 1, ':');
 		if (rc)
 			return rc;
+		if (e->is_probe) /* its name says what is probed */
+			continue;
 		if ((size_t)snprintf(e->name + used, room, "%s%.*s", colon ? "" : ":", (int)len,
 				     mods) >= room)
 			return err_set(err, ERR_USAGE, NULL, "event '%s...' has a name too long",
@@ -517,7 +519,7 @@ static int parse_one(const char *s, size_t len, struct event *events, size_t max
 		return parse_call(s, len, events, max, n, err);
 	if (len == sizeof GROWTH_EVENT - 1 && str_starts_with(s, GROWTH_EVENT))
 		return parse_growth(events, max, n, err);
-	if (!probe_is_spec(s) && is_wild(s, len))
+	if (!probe_is_spec(s) && is_wild(s, before_filter(s, len)))
 		return expand(s, len, events, max, n, err);
 	return event_parse(&events[(*n)++], s, len, err);
 }
@@ -540,24 +542,32 @@ static size_t name_length(const char *list)
 /* The events of a group {a,b} are sampled like single ones. */
 int event_parse_list(const char *list, struct event *events, size_t max, size_t *n, struct err *err)
 {
+	bool is_open = false;
 	size_t group, len;
 	int rc;
 
 	for (group = *n;; list++) {
-		if (*list == '{') {
+		if (*list == '{' && !is_open) {
+			is_open = true;
 			group = *n;
 			list++;
 		}
 		len = probe_is_spec(list) ? probe_spec_length(list) : name_length(list);
 		rc = parse_one(list, len, events, max, n, err);
 		list += len;
-		if (!rc && *list == '}') {
+		if (!rc && *list == '}' && is_open) {
+			is_open = false;
 			list++;
 			rc = modify_group(&list, events + group, *n - group, err);
 			group = *n;
 		}
+		if (!rc && !*list && is_open)
+			return err_set(err, ERR_USAGE, NULL, "events: a } is missing at the end");
 		if (rc || !*list)
 			return rc;
+		if (*list == '}')
+			return err_set(err, ERR_USAGE, NULL, "events: a { is missing before '%s'",
+				       list);
 		if (*list != ',')
 			return err_set(err, ERR_USAGE, NULL,
 				       "events: a comma is missing before '%s'", list);

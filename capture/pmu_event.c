@@ -107,6 +107,14 @@ static bool key_is(const struct term *t, const char *name)
 	return strlen(name) == t->key_len && !memcmp(name, t->key, t->key_len);
 }
 
+static bool is_name(const char *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!isgraph((unsigned char)s[i]))
+			return false;
+	return n;
+}
+
 /* What each event takes. Returns 1 if it is none of these. */
 static int general_term(struct pmu *p, struct event *e, const struct term *t, struct err *err)
 {
@@ -115,8 +123,10 @@ static int general_term(struct pmu *p, struct event *e, const struct term *t, st
 	int rc;
 
 	if (t->value && key_is(t, "name")) {
-		if (!t->value_len || t->value_len >= sizeof e->name)
-			return err_set(err, ERR_USAGE, NULL, "event '%.*s': a name is missing",
+		if (!is_name(t->value, t->value_len) || t->value_len >= sizeof e->name)
+			return err_set(err, ERR_USAGE, NULL,
+				       "event '%.*s': a name has printable characters, without "
+				       "spaces",
 				       p->spec_len, p->spec);
 		snprintf(e->name, sizeof e->name, "%.*s", (int)t->value_len, t->value);
 		return 0;
@@ -139,6 +149,9 @@ static int general_term(struct pmu *p, struct event *e, const struct term *t, st
 		e->period = value;
 	else if (!rc)
 		e->frequency_hz = (unsigned)value;
+	if (!rc && e->period && e->frequency_hz)
+		rc = err_set(err, ERR_USAGE, NULL, "event '%.*s': freq= or period=, not both",
+			     p->spec_len, p->spec);
 	return rc;
 }
 

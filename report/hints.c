@@ -447,21 +447,16 @@ static void hint_counted(const struct loaded *l, const struct hint_to *to)
 	const struct perf_file_info *info = perf_file_info(l->file);
 	const double share = percent(info->sampled, info->counted);
 
-	if (!info->counted || share >= COUNTED_PERCENT)
+	/* Records of switches tell the time of all threads. */
+	if (!info->counted || share >= COUNTED_PERCENT ||
+	    perf_file_stats(l->file)->switches.wall_ns)
 		return;
-	if (info->hypervisor_took)
-		hint(to,
-		     "the samples stand for %.0f %% of what was counted: a hypervisor had taken "
-		     "the "
-		     "processor away meanwhile",
-		     share);
-	else
-		hint(to,
-		     "the samples stand for %.0f %% of what was counted: threads and processes "
-		     "that "
-		     "end before their first period has passed have none; `capture -a` sees them, "
-		     "and --comm shows one program of many",
-		     share);
+	hint(to, "the samples stand for %.0f %% of what was counted%s: %s", share,
+	     l->filtered ? " in the whole recording" : "",
+	     info->hypervisor_took
+		     ? "a hypervisor had taken the processor away meanwhile"
+		     : "threads and processes that end before their first period has passed have "
+		       "none; `capture -a` sees them, a higher -F more of them");
 }
 
 bool report_hints(const struct loaded *l, const char *command, FILE *out)

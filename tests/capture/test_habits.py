@@ -4,6 +4,7 @@ the others; a line while it records, on a terminal only."""
 import os
 import re
 import subprocess
+import sys
 
 from lib import CAPTURE, PerfData, Tap, build_load, capture, count_samples, run, small
 
@@ -46,6 +47,10 @@ else:
     count_samples(p, p.stderr)
     periods = run([os.path.join(os.path.dirname(CAPTURE), "resolve"), "-q", "-f", "folded", "nth.data"]).stdout.splitlines()
     weight = sum(int(line.rsplit(" ", 1)[1]) for line in periods)
+    q = with_tracefs("-e", 'syscalls:sys_enter_openat/filename.ustring ~ "/etc/*"/', "-o", "wild.data", "--", "ls")
+    tap.check(q.returncode == 0 and "samples of syscalls:sys_enter_openat" in q.stderr, "a filter with *", q.stderr)
+    q = with_tracefs("-e", "{uprobe:./calls:main,cpu-clock}:u", "-o", "group.data", "--", "./calls")
+    tap.check(q.returncode == 0 and "samples of uprobe:./calls:main and" in q.stderr, "a group with a probe", q.stderr)
     tap.check(p.n_lost == 0 and 950 <= p.n_samples <= 1000 and weight == 100 * p.n_samples, "-c 100 of a tracepoint: every hundredth, each weighs 100",
               (p.stderr, weight))
 p = capture("-e", "{cpu-clock:u,page-faults}", "-o", "group.data", "--", load, "spin", 0.05)
@@ -55,6 +60,10 @@ p = capture("-q", "-e", "software/config=0,freq=499,name=mine/u,cpu-clock/freq=9
 lines = run([os.path.join(os.path.dirname(CAPTURE), "resolve"), "-q", "--header", "pmu.data"]).stdout
 tap.check("name = mine" in lines and "name = cpu-clock/freq=99/" in lines and "sample_freq } = 499" in lines and "sample_freq } = 99" in lines
           and {s.event for s in PerfData("pmu.data").samples()} == {0, 1}, "events of a PMU, each with its own rate", lines, p.stderr)
+p = capture("-c", "100", "-e", "page-faults:u", "-o", "faults.data", "--", sys.executable, "-c",
+            "import mmap; m = mmap.mmap(-1, 10000 * 4096); m.madvise(mmap.MADV_NOHUGEPAGE)\nfor i in range(10000): m[4096 * i] = 1")
+lines = run([os.path.join(os.path.dirname(CAPTURE), "resolve"), "-q", "-f", "folded", "faults.data"]).stdout.splitlines()
+tap.check(90 <= p.n_samples <= 500 and sum(int(line.rsplit(" ", 1)[1]) for line in lines) == 100 * p.n_samples, "-c 100 of page-faults: every hundredth", p.stderr)
 p = capture("-e", "dummy", "-o", "dummy.data", "--", "true")
 tap.check(p.n_samples == 0 and p.returncode == 0, "-e dummy: no samples", p.stderr)
 

@@ -237,6 +237,7 @@ static void pmu_bits(void **state)
 
 static void event_lists(void **state)
 {
+	static const char *const unclosed[] = {"{cs", "cs}", "{{cs},faults}", "{cs}}"};
 	struct event list[3];
 	struct err err;
 	size_t n = 0;
@@ -263,6 +264,10 @@ static void event_lists(void **state)
 	assert_int_equal(event_parse_list("{}", list, 3, &n, &err), -ERR_USAGE);
 	n = 2;
 	assert_int_equal(event_parse_list("cycles,cycles", list, 3, &n, &err), -ERR_USAGE);
+	for (size_t i = 0; i < sizeof unclosed / sizeof *unclosed; i++) {
+		n = 0;
+		assert_int_equal(event_parse_list(unclosed[i], list, 3, &n, &err), -ERR_USAGE);
+	}
 	n = 0;
 	assert_int_equal(event_parse_list("cs,", list, 3, &n, &err), -ERR_USAGE);
 }

@@ -6,6 +6,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
 from lib import CAPTURE, NO_EVENTS, RESOLVE, PerfData, Tap, build_load, capture, children, count_samples, have, perf_frames, rooted, run, start, until
@@ -311,6 +312,9 @@ if os.geteuid() == 0 and have("setpriv"):
         tap.check(p.stdout == "and on\n" and "the command goes on without being recorded" in p.stderr and p.returncode == 2, "disk full: the command ends by itself", (p.stdout, p.stderr))
 else:
     tap.skip("unprivileged recording, few descriptors, disk full", "needs root and setpriv")
+p = capture("--bundle", "-F", 999, "-o", "limit.data", "--", sys.executable, "-c", "sum(range(9999999))", prefix=["prlimit", "--fsize=150000"], check=False)
+r = run([RESOLVE, "-f", "folded", "limit.data"], check=False)
+tap.check("no bundle: cannot write: " in p.stderr and r.returncode == 0 and "outside" not in r.stderr and "python" in r.stdout, "no room for the bundle: all else is there", p.stderr, r.stderr)
 p = capture("-F", 499, "-o", "/dev/full", "--", load, "spin", 0.2, check=False)
 tap.check(p.returncode == 2 and "No space left" in p.stderr, "-o /dev/full: No space left, status 2", (p.returncode, p.stderr))
 
