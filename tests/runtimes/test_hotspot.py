@@ -198,7 +198,7 @@ def damaged():
             f.write(copy)
         p = run([RESOLVE, "damaged.data", "-f", "folded"], check=False)
         quiet += p.returncode not in (0, 1) or not p.stdout
-        if not re.search("of code that runtimes made|a runtime is damaged|code of runtimes may have", p.stderr):
+        if not re.search("of the code that runtimes made|a runtime is damaged|code of runtimes may have", p.stderr):
             untold.append(place - at)
     # Nothing shows that a process number is another one.
     tap.check(not quiet and set(untold) <= {20}, f"damage: the rest is written, and it is told (not: {untold})", p.stderr)
