@@ -154,6 +154,8 @@ static int choose(struct stacks *s, struct err *err)
 			return err_set(err, ERR_NOT_FOUND, NULL, "%d: no such process", (int)tid);
 		rc = tid_list_add(&s->processes, pid, err);
 	}
+	for (size_t i = 0, n = s->processes.tids.n; i < n && o->every_ms && rc >= 0; i++)
+		rc = tid_list_skip_children(&s->processes, s->processes.tids.v[i], err);
 	return rc < 0 ? rc : 0;
 }
 

@@ -262,6 +262,18 @@ int tid_list_children(struct tid_list *l, pid_t pid, struct err *err)
 	return rc < 0 ? rc : 0;
 }
 
+int tid_list_skip_children(struct tid_list *l, pid_t pid, struct err *err)
+{
+	struct tid_list now = {0};
+	int rc = tid_list_children(&now, pid, err);
+
+	for (size_t i = 0; i < now.tids.n && !rc; i++)
+		if (hash_put(&l->seen, (uint64_t)now.tids.v[i], 0))
+			rc = err_nomem(err);
+	tid_list_done(&now);
+	return rc;
+}
+
 void tid_list_done(struct tid_list *l)
 {
 	vec_done(&l->tids);

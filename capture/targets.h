@@ -38,6 +38,8 @@ int tid_list_scan(struct tid_list *l, pid_t pid, struct err *err);
  * not; the children of a process. Return 0, or negative with *err. */
 int tid_list_all(struct tid_list *l, struct err *err);
 int tid_list_children(struct tid_list *l, pid_t pid, struct err *err);
+/* The children that a process has now will not be appended by the last one. Returns the same. */
+int tid_list_skip_children(struct tid_list *l, pid_t pid, struct err *err);
 /* Appends the kernel's threads, where this process may read their stacks (root). Returns 0, or
  * negative with *err. */
 int tid_list_kernel(struct tid_list *l, struct err *err);

@@ -160,6 +160,15 @@ tap.check(any(s.startswith("next;") and ";waits_in_next;" in s for s in stacks),
 p.stdin.close()
 p.wait()
 
+p = spawn("sh", "-c", "sleep 60 & wait")
+until(lambda: any(open(f"/proc/{c}/comm").read() == "sleep\n" for c in children(p.pid)), "the child")
+r = run([CAPTURE, "--every", "50", "-p", str(p.pid), "--duration", "1"])
+stacks = folded()
+tap.check(any(s.startswith("sh;") for s in stacks) and not any(s.startswith("sleep;") for s in stacks), "a child that was there before is not recorded", stacks, r.stderr)
+for child in children(p.pid):
+    os.kill(child, signal.SIGKILL)
+p.wait()
+
 # ---- waits that the kernel does not restart -------------------------------------------------------
 compile_c("waits", r"""
 #define _GNU_SOURCE
