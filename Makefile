@@ -156,6 +156,7 @@ deps:
 	@sh ./deps.sh test
 	@test -e build/npm/axe.min.js || sh tests/axe.sh build/npm/axe.min.js
 	@test -e build/npm/libduckdb.so || sh tests/duckdb.sh build/npm/libduckdb.so
+	@test -e build/npm/closure || sh tests/closure.sh build/npm/closure
 .PHONY: deps-build deps-demo
 
 # As many jobs as processors, unless the user says how many.

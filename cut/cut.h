@@ -4,9 +4,9 @@
  * stack copy that points into code. For the functions around them a file is made that has the same
  * offsets, addresses and names of sections, in which unwinding and naming find what they find in
  * the whole one: headers, call frame information, symbols, Go's tables, PLT, and the code that is
- * read where there are no tables. Data sections are left out. Lines and inlined calls are written
- * as DWARF of their own (DWARF 4), for exactly these addresses, so that every reader of DWARF
- * understands them. */
+ * read where there are no tables. Data sections are left out, but native-image's frame sizes. Lines
+ * and inlined calls are written as DWARF of their own (DWARF 4), for exactly these addresses, so
+ * that every reader of DWARF understands them. */
 #ifndef CUT_CUT_H
 #define CUT_CUT_H
 

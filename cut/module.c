@@ -127,6 +127,20 @@ static void keep_go_module(struct pieces *p)
 	}
 }
 
+/* What the frames of native-image are found by, and what shows where that is. */
+static void keep_native_image(struct pieces *p, const struct native_image *t)
+{
+	uint64_t returns[NATIVE_RETURNS_MAX];
+	size_t n;
+
+	if (!t->n_chunks)
+		return;
+	pieces_keep(p, (uint64_t)(t->index - 4 - p->bytes), 4 * t->n_chunks + 8);
+	pieces_keep(p, (uint64_t)(t->encodings - 4 - p->bytes), t->encodings_bytes + 4);
+	for (n = native_image_returns(t, returns); n--;)
+		pieces_keep_vaddr(p, returns[n] - NATIVE_CALL_BYTES, returns[n]);
+}
+
 /* Inlined functions of programs without DWARF are named by rows outside of the runtime's tables. */
 static void keep_go_inlined(struct pieces *p, const struct cut_need *need)
 {
@@ -332,6 +346,8 @@ static int read_symbols(struct names *names, struct module *m, const struct cut_
 static void keep_bare_code(struct pieces *p, struct module *m, const struct hit_functions *hit,
 			   const struct cut_addrs *frames)
 {
+	struct native_image native = {0};
+	struct native_method method;
 	struct names names = {0};
 	struct code_sections sections = {0};
 	struct go_table go;
@@ -343,6 +359,8 @@ static void keep_bare_code(struct pieces *p, struct module *m, const struct hit_
 
 	if (bare->n && (read_symbols(&names, m, bare) || code_sections_open(&sections, m->image)))
 		p->nomem = true;
+	if (bare->n && native_image_open(&native, m->image))
+		keep_native_image(p, &native);
 	for (i = 0; i < bare->n; i++) {
 		const uint64_t a = bare->v[i];
 
@@ -351,6 +369,10 @@ static void keep_bare_code(struct pieces *p, struct module *m, const struct hit_
 		if (has_go && go_table_bounds(&go, a, &start, &end)) {
 			if (end - start <= OPEN_BYTES)
 				pieces_keep_vaddr(p, start, end + AROUND_BYTES);
+			continue;
+		}
+		if (native_image_method(&native, a, &method)) {
+			pieces_keep_vaddr(p, method.start, method.end);
 			continue;
 		}
 		if (symbol_of(&names, a, &start, &end)) {

@@ -333,6 +333,39 @@ struct go_line {
  * Returns its length. */
 size_t go_table_chain(const struct go_table *t, uint64_t vaddr, struct go_line *chain, size_t max);
 
+/* ---- methods of GraalVM's native-image (native_image.c, native_find.c) --------------------
+ *
+ * Such programs have no call frame information for their Java code, but need the size of each
+ * method's frame for stack walks of their own: it is in two arrays of bytes in their heap, the
+ * section .svm_heap, also in stripped programs. Sources of truth: com.oracle.svm.core.code,
+ * CodeInfoEncoder and CodeInfoDecoder; seen in GraalVM CE 25. Where anything does not fit, nothing
+ * is known. Only x86-64. */
+
+/* A zeroed one has no code. Bytes are valid as long as the image. */
+struct native_image {
+	const uint8_t *index, *encodings; /* each after its length, a u32 */
+	uint64_t n_chunks;		  /* of 256 bytes of code */
+	uint64_t encodings_bytes;
+	uint64_t code_vaddr; /* of the first chunk */
+};
+
+struct native_method {
+	uint64_t start, end; /* vaddrs */
+	int32_t frame_bytes; /* from the stack pointer to the CFA, behind the prologue */
+};
+
+/* Finds the code information of an image and checks all of it. Returns false if it has none. Reads
+ * all of the heap: to be called once. */
+bool native_image_open(struct native_image *t, struct elf_image *img);
+/* The method that contains vaddr; false: none does. */
+bool native_image_method(const struct native_image *t, uint64_t vaddr, struct native_method *ret);
+/* True if there is a map of references for vaddr, as for each return address. */
+bool native_image_has_references(const struct native_image *t, uint64_t vaddr);
+/* The return addresses by which it was found where the code begins: up to so many, and the calls
+ * before them have up to so many bytes. Returns how many. */
+enum { NATIVE_RETURNS_MAX = 512, NATIVE_CALL_BYTES = 7 };
+size_t native_image_returns(const struct native_image *t, uint64_t *ret);
+
 /* ---- code of JIT compilers (jit_codes.c, jitdump.c) ---------------------------------------
  *
  * A JIT compiler replaces code while the program runs, so the same address may be in another

@@ -12,6 +12,7 @@
 #include "base/vec.h"
 #include "functions/functions.h"
 #include "unwind/known_code.h"
+#include "unwind/native_image.h"
 #include "unwind/rule_table.h"
 #include "unwind/unwind.h"
 
@@ -32,6 +33,9 @@
  * held. */
 #define STEPS_ALONE 4096
 
+/* To find a method of native-image takes a step for about so many bytes of it. */
+#define NATIVE_BYTES_A_STEP 16
+
 struct cfi_module {
 	struct module_state state; /* first: modules/ frees through it */
 	struct modules *modules;
@@ -44,9 +48,10 @@ struct cfi_module {
 	pthread_mutex_t lock;
 	struct cfi_index debug;
 	struct go_table go;
+	struct native_image native;
 	struct code_index code;
-	struct code_index bare; /* of functions whose bounds an FDE or Go's table gives */
-	bool debug_opened, code_opened, calls_opened, stub_looked_for;
+	struct code_index bare; /* of functions whose bounds an FDE or a runtime's table gives */
+	bool debug_opened, code_opened, calls_opened, stub_looked_for, native_opened;
 	int stub_prefix;		 /* see cfi_module_stub_prefix() */
 	struct hash_table full_by_vaddr; /* vaddr -> index in full_rules */
 	VEC(const struct full_rule *) full_rules;
@@ -258,6 +263,40 @@ static enum rule_kind go_row_find(struct cfi_module *cm, uint64_t vaddr, struct 
 	return RULE_NO_CFI;
 }
 
+/* True if vaddr + 1 is a return address in code of native-image. */
+static bool is_before_native_return(struct cfi_module *cm, uint64_t vaddr)
+{
+	size_t n = UNWIND_CALL_BYTES_MAX;
+	const uint8_t *end = cfi_module_code_before(cm, vaddr + 1, &n);
+
+	return native_image_has_references(&cm->native, vaddr + 1) && end &&
+	       cm->arch->ends_in_call(end, n);
+}
+
+/* row_find() for methods of native-image. */
+static enum rule_kind native_row_find(struct cfi_module *cm, uint64_t vaddr, struct cfi_row *row,
+				      enum frame_how *how)
+{
+	struct elf_image *img = cm->mod->image;
+	uint64_t steps = steps_begin(cm);
+	struct native_method m;
+	bool found;
+
+	if (!cm->native_opened)
+		native_image_open(&cm->native, img);
+	cm->native_opened = true;
+	if (!steps || !native_image_method(&cm->native, vaddr, &m))
+		return RULE_NO_CFI;
+	steps -= steps < m.end - m.start ? steps : (m.end - m.start) / NATIVE_BYTES_A_STEP;
+	*how = FRAME_RUNTIME_TABLE;
+	if (is_before_native_return(cm, vaddr))
+		found = native_image_row_at_return(&m, img, cm->arch, row);
+	else
+		found = native_image_row_at(&m, img, cm->arch, vaddr, &steps, row);
+	steps_end(cm, steps);
+	return found ? RULE_FULL : RULE_NO_CFI;
+}
+
 /* glibc's _dl_runtime_resolve for aarch64 does not count the 16 bytes that the PLT pushed before
  * it: its rows put the saved return address above the CFA, in the caller's frame (AAPCS64
  * 6.4.5). */
@@ -331,9 +370,12 @@ static enum rule_kind row_find(struct cfi_module *cm, uint64_t vaddr, struct cfi
 		kind = go_row_find(cm, vaddr, row);
 	}
 	if (kind != RULE_NO_CFI) {
-		*how = FRAME_GO_TABLE;
+		*how = FRAME_RUNTIME_TABLE;
 		return kind;
 	}
+	if (rc == 0 && native_row_find(cm, vaddr, row, how) == RULE_FULL)
+		return RULE_FULL;
+	*how = FRAME_CFI;
 	if (rc == 0 && !cm->debug_opened)
 		debug_frame_open(cm);
 	if (rc == 0)

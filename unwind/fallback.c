@@ -40,7 +40,8 @@ bool may_have_called_jit(struct walk *w, const struct cursor *c, uint64_t sp, ui
 {
 	struct rule_entry own;
 	const struct rule *r = &walk_rule(w, ra - 1, &own)->rule;
-	bool aligns = w->arch->aligns_calls && r->kind < RULE_NO_CFI && r->how != FRAME_GO_TABLE;
+	bool aligns =
+		w->arch->aligns_calls && r->kind < RULE_NO_CFI && r->how != FRAME_RUNTIME_TABLE;
 	uint64_t target;
 
 	if ((aligns && sp % 16 != 8) ||

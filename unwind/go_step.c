@@ -67,7 +67,7 @@ static enum unwind_stop thread_step(struct walk *w, struct cursor *c)
 	c->ip = ra;
 	c->sp += word;
 	c->is_return_address = true;
-	c->how = FRAME_GO_TABLE;
+	c->how = FRAME_RUNTIME_TABLE;
 	return WALK_ON;
 }
 
@@ -98,7 +98,7 @@ static enum unwind_stop callback_step(struct walk *w, struct cursor *c)
 	c->sp = cfa;
 	c->fp_known = false;
 	c->is_return_address = !cfi_module_go_starts(cm, vaddr);
-	c->how = FRAME_GO_TABLE;
+	c->how = FRAME_RUNTIME_TABLE;
 	return WALK_ON;
 }
 

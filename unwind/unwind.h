@@ -36,7 +36,7 @@
 	X(CFI, ' ', "call frame information")                                              \
 	X(FRAME_POINTER, '?', "frame pointer, without call frame information")             \
 	X(STACK_TOP, '?', "return address at the stack pointer")                           \
-	X(GO_TABLE, ' ', "Go's pc table")                                                  \
+	X(RUNTIME_TABLE, ' ', "frame size in the runtime's table (Go, native-image)")      \
 	X(LINK_REGISTER, '?', "link register, without call frame information")             \
 	X(CODE, '?', "machine code of the function, without call frame information")       \
 	X(NEAR_ROOT, '?', "return address to a root, a few words above the stack pointer") \

@@ -115,7 +115,7 @@ static enum verdict classify(struct diff *d, const struct perf_sample *s,
 		d->other_kind += a->frames[i].is_return_address != b->frames[i].is_return_address;
 	if (i == a->n && i == b->n)
 		return a->stop == b->stop ? CLASS_same : CLASS_same_other_stop;
-	if (a->frames[i < a->n ? i : a->n - 1].how == FRAME_GO_TABLE)
+	if (a->frames[i < a->n ? i : a->n - 1].how == FRAME_RUNTIME_TABLE)
 		return CLASS_go_table;
 	if (is_guess(a, i) || is_guess(b, i))
 		return CLASS_guesses_differ;
