@@ -69,7 +69,8 @@ r = capture("--every", 1, "--duration", ".002", "-p", p.pid)
 tap.check("round of 0 threads" not in r.stderr, "also where the first round was the last, its threads are counted", r.stderr)
 # Where the kernel's functions are takes longer to read than a round: that is done before the first.
 if have("strace") and os.geteuid() == 0:
-    q = run(["strace", "-f", "-e", "trace=openat,ptrace", "-o", "calls", CAPTURE, "--every", "100", "--duration", ".05", "-p", str(p.pid)], check=False)
+    q = run(["strace", "-f", "-e", "trace=openat,ptrace", "-o", "calls", CAPTURE, "--every", "100", "--duration", ".05", "-p", str(p.pid)], check=False,
+            env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})  # leaks cannot be looked for beside strace
     with open("calls", encoding="utf-8", errors="replace") as f:
         calls = f.read().splitlines()
     reads = [i for i, line in enumerate(calls) if '"/proc/kallsyms"' in line]
