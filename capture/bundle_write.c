@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -124,13 +123,10 @@ static void note_lacks(const struct bundle_job *j, const struct cut_report *repo
 
 static void measure(const struct bundle_job *j, size_t n_modules, double start)
 {
-	struct stat st;
-
 	j->result->bundle_bytes = j->facts->n_bundle;
 	j->result->bundle_modules = n_modules;
 	j->result->bundle_seconds = clock_seconds() - start;
-	if (!fstat(j->file->fd, &st))
-		j->result->bytes_written = (uint64_t)st.st_size;
+	j->result->bytes_written = perfdata_size(j->file, j->facts->data_bytes);
 }
 
 /* What is half written would be no bundle, and could end what was there before: nothing may end the

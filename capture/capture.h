@@ -123,7 +123,7 @@ struct capture_options {
 	 * complete. Positive: it may, as the bundle is being made, and the recording is complete
 	 * without it; the number is the process of the command, which the handler then has to end,
 	 * or 1 if there is none that runs. Negative: it must wait, as the bundle is being written.
-	 * NULL: nobody asks. */
+	 * May be NULL. */
 	volatile int *bundling;
 	/* Called twice, with progress_arg: before *bundling becomes positive, when the result lacks
 	 * only the notes and the bundle; and when the bundle is written, or could not be, to make

@@ -33,8 +33,8 @@ void exchange_note_record(struct exchange *x, const uint8_t *rec, size_t n);
 
 /* Lets the kernel exchange events from now on if there were more than EXCHANGE_BURST switches and
  * EXCHANGE_PER_SECOND more in each second, or if there are more than EXCHANGE_TASKS tasks, or
- * EXCHANGE_THREADS threads of processes, than at the beginning: those that began before exchange
- * theirs only among themselves, so that of many these must be few. */
+ * EXCHANGE_THREADS threads of processes, than at the beginning. Tasks that began before and those
+ * that began after it still exchange nothing with each other, so it is not put off. */
 #define EXCHANGE_BURST	    10000
 #define EXCHANGE_PER_SECOND 20000
 #define EXCHANGE_TASKS	    64

@@ -297,6 +297,13 @@ int perfdata_finish(struct perfdata *f, const struct perfdata_facts *facts, stru
 	return rc;
 }
 
+uint64_t perfdata_size(const struct perfdata *f, uint64_t data_bytes)
+{
+	struct stat st;
+
+	return f->is_pipe || fstat(f->fd, &st) ? f->data_off + data_bytes : (uint64_t)st.st_size;
+}
+
 static void release(struct perfdata *f)
 {
 	outplace_done(&f->place);

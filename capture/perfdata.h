@@ -34,7 +34,7 @@ struct perfdata_facts {
 	/* account_counted(); 0: not known */
 	uint64_t counted, sampled;
 	bool hypervisor_took;
-	bool has_clock;	 /* times are CLOCK_MONOTONIC; the next two are one moment in both clocks */
+	bool has_clock; /* times are CLOCK_MONOTONIC; the next two are one moment in both clocks */
 	uint64_t clock_wall_ns, clock_ns;
 	int compress_level; /* 0: not compressed */
 	uint64_t raw_bytes, data_bytes;
@@ -81,6 +81,8 @@ int perfdata_append(struct perfdata *f, uint64_t data_bytes, const void *rec, si
 /* Writes the feature sections after data_bytes of data, and the final header. The file stays open.
  */
 int perfdata_finish(struct perfdata *f, const struct perfdata_facts *facts, struct err *err);
+/* The bytes that are in the file, or were written to the pipe, with data_bytes of data. */
+uint64_t perfdata_size(const struct perfdata *f, uint64_t data_bytes);
 /* Removes the file and restores the older one. */
 void perfdata_discard(struct perfdata *f);
 /* Closes the file. */

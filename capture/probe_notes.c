@@ -140,7 +140,7 @@ static void note_missing(struct capture_result *r, const struct event *e,
 			     "%s: taken of %zu function%s; left out are %zu of this name, in which "
 			     "no instruction begins there",
 			     e->name, found->places.n, &"s"[found->places.n == 1],
-			     found -> n_left_out);
+			     found->n_left_out);
 	if (found->n_unread)
 		capture_note(r,
 			     "%s: the code of %zu function%s is not understood: these calls have "

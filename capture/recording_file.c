@@ -1,6 +1,4 @@
 /* recording_file.c - the file of a recording: how its writer begins, and how it is ended. */
-#include <sys/stat.h>
-
 #include "base/err.h"
 #include "capture/account.h"
 #include "capture/bundle_write.h"
@@ -110,21 +108,11 @@ static void add_bundle(struct recording *r)
 	bundle_add(&job);
 }
 
-static void measure_file(struct recording *r, const struct record_writer_totals *totals)
-{
-	struct stat st;
-
-	if (r->file.is_pipe)
-		r->result->bytes_written = r->file.data_off + totals->data_bytes;
-	else if (!fstat(r->file.fd, &st))
-		r->result->bytes_written = (uint64_t)st.st_size;
-}
-
 /* All samples are written: a ^C from here on leaves out the bundle only. */
 static void begin_bundling(struct recording *r, const struct record_writer_totals *totals)
 {
 	r->result->raw_bytes = totals->raw_bytes;
-	measure_file(r, totals);
+	r->result->bytes_written = perfdata_size(&r->file, totals->data_bytes);
 	bundle_may_be_left_out(r->opt, &r->file, r->result, r->child.pid);
 }
 
@@ -154,7 +142,7 @@ int recording_finish_file(struct recording *r, int rc, struct err *err)
 		add_bundle(r);
 	if (r->opt->bundling)
 		*r->opt->bundling = 0;
-	measure_file(r, &totals);
+	r->result->bytes_written = perfdata_size(&r->file, totals.data_bytes);
 	werr = perfdata_close(&r->file, &later);
 	if (werr && !rc) {
 		rc = werr;

@@ -1,7 +1,6 @@
 /* stacks_file.c - the file of --stacks and --every: how it is begun and ended. */
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -98,16 +97,6 @@ static void add_bundle(struct stacks *s)
 		*s->opt->bundling = 0;
 }
 
-static void measure_file(struct stacks *s, const struct record_writer_totals *totals)
-{
-	struct stat st;
-
-	if (s->file.is_pipe)
-		s->result->bytes_written = s->file.data_off + totals->data_bytes;
-	else if (!fstat(s->file.fd, &st))
-		s->result->bytes_written = (uint64_t)st.st_size;
-}
-
 /* What was taken is lost where the file could not grow, and the file says so. */
 static void account_unwritten(struct stacks *s, struct record_writer_totals *t)
 {
@@ -137,10 +126,10 @@ int stacks_end_file(struct stacks *s, int rc, struct err *err)
 	s->facts.raw_bytes = s->result->raw_bytes = totals.raw_bytes;
 	s->facts.data_bytes = totals.data_bytes;
 	werr = perfdata_finish(&s->file, &s->facts, &later);
-	measure_file(s, &totals);
+	s->result->bytes_written = perfdata_size(&s->file, totals.data_bytes);
 	if (!werr && !rc) {
 		add_bundle(s);
-		measure_file(s, &totals);
+		s->result->bytes_written = perfdata_size(&s->file, totals.data_bytes);
 	}
 	if (!werr)
 		werr = perfdata_close(&s->file, &later);
